@@ -1,0 +1,32 @@
+# Each target sets up what it needs; `make` alone lists them.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+SETUP := pyproject.toml $(wildcard setup.py)
+
+.PHONY: help run test lint clean
+
+help:
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { echo "garrote needs $(PYTHON); set PYTHON=... to another 3.11 or newer."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(SETUP) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	@touch $@
+
+run: $(VENV)/.installed ## fit the embedded examples, show the result, write the report
+	$(BIN)/garrote demo
+
+test: $(VENV)/.installed ## run the tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean: ## remove the environments and caches
+	rm -rf .venv* .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info
