@@ -1,0 +1,128 @@
+"""Storage: the three things that a solver asks of a matrix of inputs.
+
+A :class:`Design` answers, for a matrix X of shape (n_samples, n_features) that may be dense, memory-mapped or
+sparse, and in any numeric type:
+
+- ``transpose_dot(r)``, the pass Xᵀr over all features;
+- ``columns(features)``, a few columns as a float64 array;
+- ``moments(weights)``, each column's mean and variance.
+
+X itself is never centred, scaled or copied as a whole. A new storage subclasses :class:`Design` and adds one line to the
+contract test.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from garrote.base import Array
+
+#: Upper bound on the size of a temporary float64 slab, in elements (64 MB).
+SLAB_ELEMENTS = 8_000_000
+
+
+class Design(ABC):
+    """A matrix of inputs, asked only for passes, a few columns, and column moments."""
+
+    shape: tuple[int, int]
+
+    @abstractmethod
+    def transpose_dot(self, r: Array) -> Array:
+        """Xᵀr for one vector or a few (n_samples × k), in float64: a pass over the whole matrix."""
+
+    @abstractmethod
+    def columns(self, features: NDArray[np.intp]) -> Array:
+        """X[:, features] as a new float64 array in Fortran order."""
+
+    @abstractmethod
+    def moments(self, weights: Array) -> tuple[Array, Array]:
+        """Weighted mean and variance of each column; weights sum to one."""
+
+    @abstractmethod
+    def take(self, rows: NDArray[np.intp]) -> Design:
+        """The design of some of the samples."""
+
+    def dot(self, features: NDArray[np.intp], v: Array) -> Array:
+        """X[:, features] @ v."""
+        return self.columns(features) @ v
+
+
+class DenseDesign(Design):
+    """A NumPy array or memmap of any real dtype, in C or Fortran order."""
+
+    def __init__(self, X: NDArray[Any]) -> None:
+        self.X = X
+        self.shape = X.shape
+
+    def transpose_dot(self, r: Array) -> Array:
+        if self.X.dtype in (np.float64, np.float32):
+            # float32 stays float32: a float64 copy of X would double its memory
+            return np.asarray(self.X.T @ r.astype(self.X.dtype, copy=False), dtype=np.float64)
+        out = np.empty((self.shape[1], *r.shape[1:]))
+        for part in _column_slabs(self.shape):
+            out[part] = self.X[:, part].astype(np.float64).T @ r
+        return out
+
+    def columns(self, features: NDArray[np.intp]) -> Array:
+        return np.asfortranarray(self.X[:, features], dtype=np.float64)
+
+    def moments(self, weights: Array) -> tuple[Array, Array]:
+        mean, variance = np.empty(self.shape[1]), np.empty(self.shape[1])
+        for part in _column_slabs(self.shape):
+            slab = np.array(self.X[:, part], dtype=np.float64)
+            mean[part] = weights @ slab
+            slab -= mean[part]
+            mean[part] += weights @ slab  # the second look removes the rounding of a large mean
+            variance[part] = weights @ np.square(slab, out=slab)
+        return mean, variance
+
+    def take(self, rows: NDArray[np.intp]) -> Design:
+        return DenseDesign(self.X[rows])
+
+
+class SparseDesign(Design):
+    """A scipy.sparse matrix, kept as it is and never densified as a whole."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = X if X.format in ("csc", "csr") else X.tocsc()
+        self.shape = X.shape
+
+    def transpose_dot(self, r: Array) -> Array:
+        return np.asarray(self.X.T @ r, dtype=np.float64)
+
+    def columns(self, features: NDArray[np.intp]) -> Array:
+        return np.asfortranarray(self.X[:, features].toarray(), dtype=np.float64)
+
+    def moments(self, weights: Array) -> tuple[Array, Array]:
+        # Σ w (x − x̄)² = Σ_stored w ((x − x̄)² − x̄²) + x̄² Σ w: only stored entries are visited
+        X = self.X.tocoo()
+        data, column, w = X.data.astype(np.float64), X.col, weights[X.row]
+        n_features = self.shape[1]
+        mean = np.bincount(column, w * data, n_features)
+        stored = np.bincount(column, w * (data - mean[column]) ** 2, n_features)
+        absent = np.maximum(weights.sum() - np.bincount(column, w, n_features), 0.0)
+        return mean, stored + absent * mean**2
+
+    def take(self, rows: NDArray[np.intp]) -> Design:
+        return SparseDesign(self.X.tocsr()[rows])
+
+
+def as_design(X: Any) -> Design:
+    """The Design of an array, memmap, sparse matrix or Design."""
+    if isinstance(X, Design):
+        return X
+    if sparse.issparse(X):
+        return SparseDesign(X)
+    return DenseDesign(X)
+
+
+def _column_slabs(shape: tuple[int, int]) -> list[slice]:
+    """Slices of columns whose float64 copy stays below SLAB_ELEMENTS."""
+    n_samples, n_features = shape
+    step = max(1, SLAB_ELEMENTS // max(1, n_samples))
+    return [slice(start, min(start + step, n_features)) for start in range(0, n_features, step)]

@@ -1,0 +1,181 @@
+"""The variational free energy, Eq. (F), with the slab weights w and the noise 1/β profiled out.
+
+For given inclusions m the stationary w and β of Eqs. (v) and (beta) are closed forms, so F is a smooth function of m
+alone. With S = diag(√m) and the diagonal d_i = χ_ii (1 + λ), solve the symmetric system
+
+    M u = S b,     M_ij = √m_i χ_ij √m_j (i ≠ j),     M_ii = d_i,
+
+which is Eq. (v) in a form without 1/m or 1/(1 − m). Then
+
+    v = S u,    w_i = (c_i + χ_ii v_i)/d_i with c_i = b_i − Σ_j χ_ij v_j,
+    E = ⟨(y − x·v)²⟩ + Σ_i (d_i − m_i χ_ii) u_i² = 1/β,
+
+    F(m) = n_samples/2 (1 + log 2πE) − Σ γ_i m_i + Σ [m_i log m_i + (1 − m_i) log(1 − m_i)].
+
+By the envelope theorem ∂F/∂m_i = logit m_i − γ_i − (β n_samples/2) w_i² d_i, and Eq. (m) is its fixed point. λ ≥ 0 is the relative
+precision of a Gaussian slab; λ = 0 is the paper's flat prior.
+
+Inclusions are represented by θ = logit m, which keeps every digit of both m and 1 − m.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.special import expit
+
+from garrote.base import Array
+from garrote.problem import Block, Index
+
+#: Features whose inclusions sum to less than this leave the linear system; they enter E to first order,
+#: so the error in F is of the order of its square.
+NEGLIGIBLE_MASS = 1e-7
+
+#: 1/β never falls below this fraction of σ_y²: there, the residual is rounding error.
+NOISE_FLOOR = 1e-20
+
+#: |θ| beyond which m is 0 or 1 in double precision and θ carries no information.
+THETA_MAX = 500.0
+
+#: Features with m(1 − m) below this are decided: Newton's step equals the fixed-point step for them.
+DECIDED = 1e-6
+
+
+@dataclass(slots=True)
+class Energy:
+    """F at one θ, its minimisers w and β, and the linear algebra that found them."""
+
+    theta: Array
+    m: Array
+    w: Array
+    v: Array
+    noise: float  #: E = 1/β
+    free_energy: float
+    target: Array  #: γ + (β n_samples/2) w² d, the right-hand side of Eq. (m) in θ
+    residual: float  #: max |σ(target) − m|, zero at a fixed point
+    on: Index  #: positions that are in the linear system
+    cholesky: Array  #: of M on those positions
+
+
+@dataclass(frozen=True, slots=True)
+class Penalty:
+    """What F depends on besides the data: γ (one per feature), λ, β if it is known, and noise explained elsewhere."""
+
+    gamma: Array
+    ridge: float = 0.0
+    beta: float | None = None
+    explained: float = 0.0  #: variance that negligible features outside the block explain
+
+
+def evaluate(block: Block, theta: Array, penalty: Penalty) -> Energy:
+    """F(m) at m = σ(θ), with everything that a step needs."""
+    m = expit(theta)
+    d = block.chi * (1.0 + penalty.ridge)
+    on = _heavy(m)
+    s = np.sqrt(m[on])
+    slack = d[on] - m[on] * block.chi[on]
+    chol = _cholesky(block, on, s, slack)
+    u = dpotrs(chol, s * block.b[on], lower=1)[0]
+    least_squares, c = block.residual(on, s * u)
+    # One step of iterative refinement: the factorisation squared the condition of X, the residual did not.
+    u += dpotrs(chol, s * c[on] - slack * u, lower=1)[0]
+    v = np.zeros_like(m)
+    v[on] = s * u
+    least_squares, c = block.residual(on, v[on])
+    w = (c + block.chi * v) / d
+    noise = least_squares + float(slack @ u**2) - penalty.explained
+    if len(on) < len(m):  # the others, to first order in their inclusions
+        light = v == 0.0
+        v[light] = (m * w)[light]
+        noise -= float(v[light] @ c[light])
+    noise = max(noise, NOISE_FLOOR * block.sigma2_y)
+    beta = 1.0 / noise if penalty.beta is None else penalty.beta
+    target = penalty.gamma + (0.5 * beta * block.n_samples) * w**2 * d
+    np.minimum(target, THETA_MAX, out=target)
+    return Energy(
+        theta=theta,
+        m=m,
+        w=w,
+        v=v,
+        noise=noise,
+        free_energy=gaussian_term(noise, penalty.beta, block.n_samples) + bernoulli_term(theta, m, penalty.gamma),
+        target=target,
+        residual=float(np.abs(expit(target) - m).max()),
+        on=on,
+        cholesky=chol,
+    )
+
+
+def gaussian_term(noise: float, beta: float | None, n_samples: float) -> float:
+    """n_samples/2 (log 2π/β + β E), the likelihood's part of F; β = 1/E where it is not given."""
+    if beta is None:
+        return 0.5 * n_samples * (1.0 + math.log(2.0 * math.pi * noise))
+    return 0.5 * n_samples * (math.log(2.0 * math.pi / beta) + beta * noise)
+
+
+def bernoulli_term(theta: Array, m: Array, gamma: Array) -> float:
+    """−Σ γ m + Σ [m log m + (1 − m) log(1 − m)], the part of F due to the prior and the entropy of q."""
+    return float(m @ (theta - gamma) - np.logaddexp(0.0, theta).sum())
+
+
+def newton_step(block: Block, at: Energy, penalty: Penalty) -> Array:
+    """Newton's step in θ on the undecided features, the fixed-point step on the others.
+
+    With T = diag √(m(1 − m)) the Hessian of F is T⁻¹ (I + T K T) T⁻¹, where K_ij = β n_samples w_i d_i w_j [χ'⁻¹χ°]_ij −
+    (β² n_samples/2) w_i² d_i w_j² d_j, χ' is the matrix of Eq. (v) and χ° is χ without its diagonal. (The last term is absent when β is given.) Where it is not
+    positive definite, the fixed-point step, which always descends, is returned.
+    """
+    step = at.target - at.theta
+    spread = at.m[at.on] * expit(-at.theta[at.on])
+    local = np.flatnonzero(spread > DECIDED)
+    if not len(local):
+        return step
+    undecided = at.on[local]
+    d, w = block.chi[undecided] * (1.0 + penalty.ridge), at.w[undecided]
+    off_diagonal = block.gram[np.ix_(at.on, undecided)]
+    off_diagonal[local, np.arange(len(local))] -= block.chi[undecided]
+    s = np.sqrt(at.m[at.on])
+    # χ'⁻¹ = S⁻¹ M⁻¹ S
+    response = dpotrs(at.cholesky, s[:, None] * off_diagonal, lower=1)[0][local] / s[local, None]
+    beta = 1.0 / at.noise if penalty.beta is None else penalty.beta
+    curvature = (beta * block.n_samples) * (w * d)[:, None] * response * w
+    if penalty.beta is None:
+        evidence = w**2 * d
+        curvature -= (0.5 * beta**2 * block.n_samples) * np.outer(evidence, evidence)
+    t = np.sqrt(spread[local])
+    hessian = t[:, None] * (0.5 * (curvature + curvature.T)) * t
+    hessian.flat[:: len(local) + 1] += 1.0
+    chol, failed = dpotrf(hessian, lower=1, overwrite_a=1)
+    if not failed:
+        step[undecided] = dpotrs(chol, t * step[undecided], lower=1)[0] / t
+    return step
+
+
+def _heavy(m: Array) -> Index:
+    """Positions, in order, of the features whose inclusions are not negligible in total; at least one."""
+    order = np.argsort(m)
+    first = np.searchsorted(np.cumsum(m[order]), NEGLIGIBLE_MASS)
+    return np.sort(order[min(int(first), len(m) - 1) :])
+
+
+def _cholesky(block: Block, on: Index, s: Array, slack: Array) -> Array:
+    """The lower Cholesky factor of M = S χ S + diag(slack) on the positions ``on``."""
+    gram = block.gram if len(on) == len(block.chi) else block.gram[np.ix_(on, on)]
+    M = gram * s
+    M *= s[:, None]
+    M.flat[:: len(on) + 1] += slack
+    chol, failed = dpotrf(M, lower=1)
+    if not failed:
+        return chol
+    # Copies of a column that are all on make M singular, though F is not: any share between them is optimal, and
+    # a relative 1e-12 on the diagonal picks the even one.
+    M.flat[:: len(on) + 1] *= 1.0 + 1e-12
+    chol, failed = dpotrf(M, lower=1)
+    if failed:
+        M.flat[:: len(on) + 1] *= 1.0 + 1e-9
+        chol = linalg.cholesky(M, lower=True, check_finite=False)
+    return chol

@@ -1,0 +1,313 @@
+"""The path over γ: anneal upwards, follow branches downwards, exchange features, keep the lowest F.
+
+As γ grows the solution fits better and β grows: an annealing. F has several minima (Section 3 of the paper), so
+the solution jumps, and comes back elsewhere when γ is lowered: a hysteresis. The search here has three parts.
+
+1. *Up*: from γ_min, each γ warm-started from the one before.
+2. *Down*: from the far end, each γ warm-started from the one above.
+3. *Settle*: sweep the grid down and up; at each γ try the neighbour's best solution and exchange moves; keep the
+   lower F; stop when a whole sweep changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from scipy import sparse
+from scipy.special import logit
+
+from garrote.base import Array
+from garrote.checks import as_problem, check_gammas, check_number, check_prior_log_odds
+from garrote.exchange import moves
+from garrote.minimise import Descent
+from garrote.problem import Problem
+from garrote.solve import Solution, empty_solution, make_solution, warn_unconverged
+from garrote.workingset import Model, WorkingSet
+
+#: More than this fraction of n_samples selected can fit anything, where there are as many features as samples.
+INTERPOLATES = 0.75
+
+#: Unselected features may together hold this fraction of n_samples in inclusions (or as many as are selected).
+DIFFUSE = 0.05
+
+#: Sweeps of the last part at most; it usually ends after two or three.
+SWEEPS = 10
+
+#: F must drop by this to count as another solution.
+LOWER = 1e-7
+
+
+@dataclass(frozen=True)
+class Path(Sequence[Solution]):
+    """Solutions in the order of ``gammas``, each the lowest F found at its γ."""
+
+    solutions: tuple[Solution, ...]
+    free_energy_up: Array  #: F of the annealed solutions, γ ascending
+    free_energy_down: Array  #: F of the solutions followed downwards from the far end; where it differs, F has several minima
+    stopped: str  #: why the default grid ended before γ_max, or ""
+    n_passes: int  #: passes over X
+    n_factorizations: int
+    n_iter: int
+
+    @property
+    def gammas(self) -> Array:
+        """The γ of each solution, ascending."""
+        return np.array([solution.gamma for solution in self.solutions])
+
+    @property
+    def free_energies(self) -> Array:
+        """The lowest F found at each γ."""
+        return np.array([solution.free_energy for solution in self.solutions])
+
+    @property
+    def coefs(self) -> sparse.csc_array:
+        """Coefficients m·w as a sparse array, n_features × n_gammas."""
+        return self._stack([solution.inclusion * solution.slab for solution in self.solutions])
+
+    @property
+    def inclusions(self) -> sparse.csc_array:
+        """Inclusions m of the listed features as a sparse array, n_features × n_gammas."""
+        return self._stack([solution.inclusion for solution in self.solutions])
+
+    def _stack(self, columns: list[Array]) -> sparse.csc_array:
+        rows = [solution.features for solution in self.solutions]
+        starts = np.cumsum([0, *map(len, rows)])
+        shape = (self.solutions[0].n_features, len(self.solutions))
+        return sparse.csc_array((np.concatenate(columns), np.concatenate(rows), starts), shape=shape)
+
+    def __len__(self) -> int:
+        return len(self.solutions)
+
+    @overload
+    def __getitem__(self, index: int) -> Solution: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Solution, ...]: ...
+    def __getitem__(self, index: int | slice) -> Solution | tuple[Solution, ...]:
+        return self.solutions[index]
+
+    def __iter__(self) -> Iterator[Solution]:
+        return iter(self.solutions)
+
+
+def garrote_path(
+    X: Any,
+    y: Any = None,
+    *,
+    gammas: Any = 50,
+    ridge: float = 0.0,
+    prior_log_odds: Any = None,
+    sample_weight: Any = None,
+    fit_intercept: bool = True,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+) -> Path:
+    """Solve the Variational Garrote over a grid of γ.
+
+    Parameters
+    ----------
+    X, y : inputs and outputs; or a :class:`~garrote.problem.Problem` such as ``Moments`` as X, without y
+    gammas : the number of γ on the default grid from γ_min to γ_min/50, which ends early where X can interpolate y; or
+        the grid itself, strictly ascending, which is solved whole
+    ridge : relative precision λ of a Gaussian prior on w; 0 is the paper's flat prior
+    prior_log_odds : added to γ, one number per feature
+    sample_weight : how often each sample counts
+    fit_intercept : whether to centre X and y (implicitly)
+    tol, max_iter : as in :func:`~garrote.solve.solve`
+    """
+    if gammas is None:
+        gammas = 50
+    problem = as_problem(X, y, sample_weight, fit_intercept=fit_intercept)
+    model = Model(
+        check_prior_log_odds(prior_log_odds, problem.n_features), check_number("ridge", ridge, least=0.0)
+    )
+    given = np.ndim(gammas) > 0
+    grid = check_gammas(gammas) if given else default_gammas(problem, gammas, model.prior_log_odds)
+    return trace(problem, grid, model, whole_grid=given, tol=tol, max_iter=max_iter)
+
+
+def gamma_min(problem: Problem, prior_log_odds: Array | None = None, epsilon: float = 1e-3) -> float:
+    """The γ at which the first feature reaches m = ε: −max_i n b_i²/(2 σ_y² χ_ii) + logit ε.
+
+    Eq. (gamma_min) prints b_i² χ_ii, which is the same only when χ_ii = 1.
+    """
+    use = problem.varying
+    if not len(use) or problem.sigma2_y == 0.0:
+        return float(logit(epsilon))
+    evidence = 0.5 * problem.n_samples * problem.b[use] ** 2 / (problem.sigma2_y * problem.chi[use])
+    if prior_log_odds is not None:
+        evidence = evidence + prior_log_odds[use]
+    return float(logit(epsilon) - evidence.max())
+
+
+def default_gammas(problem: Problem, n_gammas: Any, prior_log_odds: Array | None = None) -> Array:
+    """The paper's grid: n_gammas equal steps from γ_min to 0.02 γ_min."""
+    if not isinstance(n_gammas, int | np.integer) or isinstance(n_gammas, bool) or n_gammas < 1:
+        raise ValueError(f"gammas is {n_gammas!r}; give the number of grid points (at least 1) or the grid itself.")
+    lowest = gamma_min(problem, prior_log_odds)
+    highest = 0.02 * lowest if lowest < 0 else lowest + 5.0
+    return np.linspace(lowest, highest, int(n_gammas))
+
+
+@dataclass(slots=True, eq=False)
+class Point:
+    """A solution on the way: where a descent at the k-th γ ended."""
+
+    run: Descent
+    mass: float  #: Σ m outside the working set
+    outside: float  #: F of those features
+    branch: str
+
+    @property
+    def theta(self) -> Array:
+        return self.run.end.theta
+
+    @property
+    def free_energy(self) -> float:
+        return self.run.end.free_energy + self.outside
+
+    def same_selection(self, other: Point) -> bool:
+        mine, theirs = np.flatnonzero(self.theta > 0), np.flatnonzero(other.theta > 0)
+        return np.array_equal(mine, theirs)
+
+
+def trace(problem: Problem, grid: Array, model: Model, *, whole_grid: bool, tol: float, max_iter: int) -> Path:
+    """The path of a problem over a grid; ``whole_grid`` goes on where the default grid would stop."""
+    if problem.sigma2_y == 0.0 or not len(problem.varying):
+        solutions = tuple(empty_solution(problem, float(gamma), model) for gamma in grid)
+        flat = np.array([solution.free_energy for solution in solutions])
+        return Path(solutions, flat, flat, "", problem.n_passes, 0, 0)
+    search = Search(problem, grid, model, tol, max_iter)
+    reason = search.anneal_up(whole_grid)
+    search.follow_down()
+    search.settle()
+    warn_unconverged([(float(gamma), point.run) for gamma, point in zip(grid, search.best, strict=False)], tol, max_iter)
+    return search.path(reason)
+
+
+class Search:
+    """The search for low F over a grid."""
+
+    def __init__(self, problem: Problem, grid: Array, model: Model, tol: float, max_iter: int) -> None:
+        self.problem = problem
+        self.grid = grid
+        self.active = WorkingSet(problem, model)
+        self.tol, self.max_iter = tol, max_iter
+        self.best: list[Point] = []
+        self.up: list[float] = []
+        self.down: list[float] = []
+        self.end = 0  #: branches are followed, and moves made, only below this position
+        self._tried: set[tuple[int, int]] = set()
+        self._settled: set[int] = set()
+        self._alive: list[Point] = []  # keeps the ids in _tried and _settled unique
+
+    def descend(self, k: int, theta: Array, branch: str) -> Point:
+        """Solve at the k-th γ from θ."""
+        gamma = float(self.grid[k])
+        run, mass, outside = self.active.descend(gamma, theta, tol=self.tol, max_iter=self.max_iter)
+        point = Point(run, mass, outside, branch)
+        self._alive.append(point)
+        return point
+
+    def anneal_up(self, whole_grid: bool) -> str:
+        """Part 1. Returns why the grid was cut, or ''."""
+        theta, reason = self.active.start(float(self.grid[0])), ""
+        for k in range(len(self.grid)):
+            point = self.descend(k, theta, "up")
+            reason = reason or self.overfits(point)
+            if reason and not whole_grid and self.best:
+                break
+            self.best.append(point)
+            self.up.append(point.free_energy)
+            if not reason:
+                self.end = k + 1
+            theta = point.run.end.target
+        return "" if whole_grid else reason
+
+    def follow_down(self) -> None:
+        """Part 2."""
+        self.down = list(self.up)
+        theta = None
+        for k in range(self.end - 2, -1, -1):
+            above = self.best[k + 1] if theta is None else None
+            if above is not None and above.same_selection(self.best[k]):
+                continue  # no jump here: the branches have merged
+            point = self.descend(k, above.theta if above is not None else theta, "down")  # type: ignore[arg-type]
+            merged = abs(point.free_energy - self.up[k]) < LOWER
+            self.down[k] = point.free_energy
+            theta = None if merged else point.theta
+            self.keep(k, point)
+
+    def settle(self) -> None:
+        """Part 3."""
+        for _ in range(SWEEPS):
+            changed = False
+            for positions, towards in ((range(self.end - 1, -1, -1), 1), (range(self.end), -1)):
+                for k in positions:
+                    changed |= self.try_neighbour(k, k + towards)
+                    changed |= self.try_exchange(k)
+            if not changed:
+                return
+
+    def try_neighbour(self, k: int, neighbour: int) -> bool:
+        """Start from the neighbour's solution, unless it is in the same basin or was tried before."""
+        if not 0 <= neighbour < self.end:
+            return False
+        start = self.best[neighbour]
+        if (id(start), k) in self._tried or start.same_selection(self.best[k]):
+            return False
+        self._tried.add((id(start), k))
+        return self.keep(k, self.descend(k, start.theta, "neighbour"))
+
+    def try_exchange(self, k: int) -> bool:
+        """Exchange moves until none lowers F."""
+        changed = False
+        while id(self.best[k]) not in self._settled:
+            at = self.best[k]
+            self._settled.add(id(at))
+            gamma = float(self.grid[k]) + np.zeros(len(at.theta)) + self.active.prior_log_odds
+            for theta in moves(self.active.block, at.run.end, gamma, self.active.model.ridge):
+                if self.keep(k, self.descend(k, theta, "exchange")):
+                    changed = True
+                    break
+        return changed
+
+    def keep(self, k: int, point: Point) -> bool:
+        """Keep a point whose F is lower, unless it overfits."""
+        if point.free_energy >= self.best[k].free_energy - LOWER or self.overfits(point):
+            return False
+        self.best[k] = point
+        return True
+
+    def overfits(self, point: Point) -> str:
+        """Why lowest F no longer means best here: the fit interpolates, E → 0 and F → −∞; or ''."""
+        n_samples = self.problem.n_samples
+        if len(self.problem.varying) < n_samples - 1:
+            return ""
+        m = point.run.end.m
+        selected = m > 0.5
+        if self.active.model.ridge == 0.0 and selected.sum() > INTERPOLATES * (n_samples - 1):
+            return f"{selected.sum()} features are selected from {n_samples:g} samples: the fit begins to interpolate"
+        weak, strong = float(m[~selected].sum()) + point.mass, float(m[selected].sum())
+        if weak > max(strong, DIFFUSE * n_samples) and (self.active.model.ridge == 0.0 or not self.active.whole):
+            return f"unselected features hold a total inclusion of {weak:.3g}, the selected ones {strong:.3g}"
+        return ""
+
+    def path(self, stopped: str) -> Path:
+        solutions = [
+            make_solution(self.active, float(gamma), point.run, point.mass, point.outside, point.branch)
+            for gamma, point in zip(self.grid, self.best, strict=False)
+        ]
+        # F of constant columns is in the solutions, not in the points
+        shift = np.array([s.free_energy - point.free_energy for s, point in zip(solutions, self.best, strict=True)])
+        return Path(
+            solutions=tuple(solutions),
+            free_energy_up=np.array(self.up) + shift,
+            free_energy_down=np.array(self.down) + shift,
+            stopped=stopped,
+            n_passes=self.problem.n_passes,
+            n_factorizations=self.active.n_factorizations,
+            n_iter=self.active.n_iter,
+        )

@@ -1,0 +1,240 @@
+"""The one protocol a solver sees: :class:`Samples` (a design and y) and :class:`Moments` (b, χ, σ_y²).
+
+In the notation of the paper's Eq. (likelihood), with all means removed implicitly,
+
+    b_i = ⟨x_i y⟩,   χ_ij = ⟨x_i x_j⟩,   σ_y² = ⟨y²⟩,
+
+where ⟨·⟩ averages over the samples (with their weights). A problem knows b, χ_ii and σ_y², makes a :class:`Block`
+of a few features on which the free energy is computed, and can say how all features correlate with a residual.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from garrote.base import Array, check_weights
+from garrote.design import Design, as_design
+
+Index = NDArray[np.intp]
+
+#: Squared relative rounding below which a column's variance is that of a constant.
+CONSTANT = (16 * np.finfo(np.float64).eps) ** 2
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some features, with all that the free energy asks about them.
+
+    The least-squares part of the energy is ⟨(y − x·v)²⟩ = ‖target − root·v‖² + floor, with χ = rootᵀroot. Where only
+    moments are known there is no root, and the same quantity is σ_y² − 2b·v + vᵀχv, which loses digits when the fit is
+    very good.
+    """
+
+    features: Index
+    chi: Array  #: χ_ii
+    gram: Array  #: χ_ij
+    b: Array
+    sigma2_y: float
+    n_samples: float
+    root: Array | None = None
+    target: Array | None = None
+    floor: float = 0.0
+
+    def residual(self, on: Index, v: Array) -> tuple[float, Array]:
+        """⟨(y − x·v)²⟩ for v on the positions ``on``, and c_i = ⟨x_i (y − x·v)⟩ of every feature."""
+        if self.root is None or self.target is None:
+            c = self.b - self.gram[:, on] @ v
+            return self.sigma2_y - v @ (self.b[on] + c[on]), c
+        e = self.target - self.root[:, on] @ v
+        return float(e @ e) + self.floor, self.root.T @ e
+
+
+class Problem(ABC):
+    """What a solver may ask: sizes, b, χ_ii, σ_y², a Block, and the correlations with a residual."""
+
+    n_samples: float  #: the sum of the weights
+    n_features: int
+    b: Array
+    chi: Array
+    sigma2_y: float
+    x_mean: Array
+    y_mean: float
+    n_passes: int  #: passes over all features so far
+
+    #: Features that carry any information; a constant column is left out of every Block.
+    varying: Index
+
+    @abstractmethod
+    def block(self, features: Index) -> Block:
+        """The Block of some features."""
+
+    @property
+    @abstractmethod
+    def fits_one_block(self) -> bool:
+        """Whether all features together are small enough for a single Block."""
+
+    def intercept(self, features: Index, v: Array) -> float:
+        """w_0 = ȳ − x̄·v."""
+        return float(self.y_mean - self.x_mean[features] @ v)
+
+
+class Samples(Problem):
+    """Inputs and outputs of some samples, centred implicitly, weighted.
+
+    Weights are counts: an integer weight equals that many repetitions of the row.
+    """
+
+    #: With at most this many features all of them form one Block (their Gram matrix is small).
+    ONE_BLOCK = 1000
+
+    def __init__(self, X: Any, y: Array, sample_weight: Any = None, *, fit_intercept: bool = True) -> None:
+        self.design: Design = as_design(X)
+        weights = np.ones(len(y)) if sample_weight is None else check_weights(sample_weight, y)
+        self.n_features = self.design.shape[1]
+        self.n_samples = float(weights.sum())
+        self.weights = weights / self.n_samples
+        self.n_passes = 1
+        mean, variance = self.design.moments(self.weights)
+        self.varying = np.flatnonzero(variance > CONSTANT * mean**2)
+        if fit_intercept:
+            self.x_mean, self.chi = mean, variance
+            self.y_mean = float(self.weights @ y)
+            self.y_mean += float(self.weights @ (y - self.y_mean))
+        else:
+            self.x_mean, self.chi = np.zeros_like(mean), variance + mean**2
+            self.y_mean = 0.0
+            self.varying = np.flatnonzero(self.chi > 0)
+        self.y = y - self.y_mean
+        self.sigma2_y = float(self.weights @ self.y**2)
+        if self.sigma2_y <= CONSTANT * self.y_mean**2:  # y is constant: nothing to explain
+            self.y, self.sigma2_y = np.zeros_like(self.y), 0.0
+        self.b = self.correlations(self.y)
+
+    @property
+    def fits_one_block(self) -> bool:
+        return len(self.varying) <= self.ONE_BLOCK
+
+    @property
+    def rank_bound(self) -> int:
+        """The rank that X can have at most, given its number of samples."""
+        return int(np.count_nonzero(self.weights)) - (1 if np.any(self.x_mean) else 0)
+
+    def correlations(self, r: Array) -> Array:
+        """c_i = ⟨x_i r⟩ of every feature with a residual r: one pass."""
+        self.n_passes += 1
+        weighted = self.weights * r
+        return self.design.transpose_dot(weighted) - self.x_mean * weighted.sum()
+
+    def fitted(self, features: Index, v: Array) -> Array:
+        """Σ_i v_i x_i of some features, as a vector over the samples."""
+        return self.design.dot(features, v) - self.x_mean[features] @ v
+
+    def roots(self, features: Index) -> Array:
+        """Centred columns times √weight: rootᵀroot = χ."""
+        columns = self.design.columns(features)
+        columns -= self.x_mean[features]
+        columns *= np.sqrt(self.weights)[:, None]
+        return columns
+
+    def block(self, features: Index) -> Block:
+        root, target, floor = self.roots(features), np.sqrt(self.weights) * self.y, 0.0
+        if len(target) > 2 * len(features):  # more rows than needed: an orthogonal transformation shortens them
+            r = linalg.qr(np.column_stack([root, target]), mode="r", overwrite_a=True, check_finite=False)[0]
+            width = len(features)
+            root, target, floor = np.asfortranarray(r[:width, :width]), r[:width, width].copy(), float(r[width, width] ** 2)
+        gram = root.T @ root
+        return Block(
+            features, np.ascontiguousarray(gram.diagonal()), gram, root.T @ target, self.sigma2_y, self.n_samples, root, target, floor
+        )
+
+
+class Moments(Problem):
+    """Second moments of X and y: summary statistics, or the reduction of very many rows.
+
+    Two Moments of different samples add up to the Moments of all of them.
+    """
+
+    def __init__(
+        self,
+        b: Any,
+        chi: Any,
+        sigma2_y: float,
+        n_samples: float,
+        *,
+        x_mean: Any = None,
+        y_mean: float = 0.0,
+    ) -> None:
+        self.b = np.asarray(b, dtype=np.float64)
+        self.gram = np.asarray(chi, dtype=np.float64)
+        self.sigma2_y = float(sigma2_y)
+        self.n_samples = float(n_samples)
+        self.n_features = len(self.b)
+        self.x_mean = np.zeros(self.n_features) if x_mean is None else np.asarray(x_mean, dtype=np.float64)
+        self.y_mean = float(y_mean)
+        self._check()
+        self.chi = np.ascontiguousarray(self.gram.diagonal())
+        self.n_passes = 0
+        self.varying = np.flatnonzero(self.chi > CONSTANT * self.x_mean**2)
+
+    def _check(self) -> None:
+        n = self.n_features
+        if self.b.ndim != 1 or n == 0:
+            raise ValueError(f"b has shape {self.b.shape}; give one covariance ⟨x_i y⟩ for each feature.")
+        if self.gram.shape != (n, n):
+            raise ValueError(f"chi has shape {self.gram.shape}, but b has {n} features; give a {n} × {n} matrix.")
+        if self.x_mean.shape != (n,):
+            raise ValueError(f"x_mean has shape {self.x_mean.shape}, but b has {n} features; give {n} means.")
+        for name in ("b", "gram", "x_mean", "sigma2_y", "n_samples", "y_mean"):
+            if not np.all(np.isfinite(getattr(self, name))):
+                shown = "chi" if name == "gram" else name
+                raise ValueError(f"{shown} contains NaN or infinity; remove those features or impute them first.")
+        if self.n_samples < 2:
+            raise ValueError(f"n_samples is {self.n_samples:g}; at least two samples are needed.")
+        if self.sigma2_y < 0 or (self.gram.diagonal() < 0).any():
+            raise ValueError("sigma2_y or the diagonal of chi is negative; they are variances and must be ≥ 0.")
+        if not np.allclose(self.gram, self.gram.T, rtol=1e-8, atol=1e-12 * np.abs(self.gram).max(initial=0.0)):
+            raise ValueError("chi is not symmetric; give the covariance matrix ⟨x_i x_j⟩.")
+
+    @classmethod
+    def from_data(cls, X: Any, y: Any, sample_weight: Any = None, *, fit_intercept: bool = True) -> Moments:
+        """The moments of samples: what is left of X is n_features × n_features."""
+        samples = Samples(X, np.asarray(y, dtype=np.float64), sample_weight, fit_intercept=fit_intercept)
+        everything = np.arange(samples.n_features)
+        root = samples.roots(everything)
+        return cls(
+            samples.b, root.T @ root, samples.sigma2_y, samples.n_samples, x_mean=samples.x_mean, y_mean=samples.y_mean
+        )
+
+    def __add__(self, other: Moments) -> Moments:
+        if not isinstance(other, Moments):
+            return NotImplemented
+        if self.n_features != other.n_features:
+            raise ValueError(
+                f"cannot add Moments of {self.n_features} and {other.n_features} features; both must describe the same columns."
+            )
+        n = self.n_samples + other.n_samples
+        mine, theirs = self.n_samples / n, other.n_samples / n
+        dx, dy = self.x_mean - other.x_mean, self.y_mean - other.y_mean
+        between = mine * theirs  # within-part covariances, plus that of the two means
+        return Moments(
+            mine * self.b + theirs * other.b + between * dx * dy,
+            mine * self.gram + theirs * other.gram + between * np.outer(dx, dx),
+            mine * self.sigma2_y + theirs * other.sigma2_y + between * dy**2,
+            n,
+            x_mean=mine * self.x_mean + theirs * other.x_mean,
+            y_mean=mine * self.y_mean + theirs * other.y_mean,
+        )
+
+    @property
+    def fits_one_block(self) -> bool:
+        return True
+
+    def block(self, features: Index) -> Block:
+        gram = self.gram if len(features) == self.n_features else self.gram[np.ix_(features, features)]
+        return Block(features, self.chi[features], gram, self.b[features], self.sigma2_y, self.n_samples)

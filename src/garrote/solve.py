@@ -1,0 +1,178 @@
+"""One γ: a solution of Eqs. (m), (v), (beta) on any problem."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+from sklearn.exceptions import ConvergenceWarning
+
+from garrote.base import Array
+from garrote.checks import as_problem, check_number, check_prior_log_odds
+from garrote.energy import THETA_MAX
+from garrote.minimise import Descent
+from garrote.problem import Index, Problem
+from garrote.workingset import Model, WorkingSet
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A minimum of F at one γ. Stores the features that were looked at; the others are at their prior.
+
+    ``m``, ``w`` and ``v`` are dense arrays made on request.
+    """
+
+    gamma: float
+    features: Index  #: the features that were looked at; every feature, unless there are very many
+    inclusion: Array  #: m of those features
+    slab: Array  #: w of those features
+    beta: float  #: 1/noise variance
+    free_energy: float
+    n_iter: int
+    residual: float  #: max |σ(γ + (βn/2) w² χ) − m|
+    branch: str  #: how it was found: "up", "down", "neighbour", "exchange" or "given"
+    n_features: int
+    unlisted_mass: float = 0.0  #: Σ m of the features that are not listed
+    prior_log_odds: Array | None = None
+
+    @property
+    def m(self) -> Array:
+        """Inclusion probability of every feature."""
+        prior = self.gamma if self.prior_log_odds is None else self.gamma + self.prior_log_odds
+        m = np.full(self.n_features, 1.0) * expit(prior)
+        m[self.features] = self.inclusion
+        return m
+
+    @property
+    def w(self) -> Array:
+        """Slab coefficient of every feature: its coefficient, given that it is in the model."""
+        return self._dense(self.slab)
+
+    @property
+    def v(self) -> Array:
+        """Coefficient m·w of every feature."""
+        return self._dense(self.inclusion * self.slab)
+
+    @property
+    def selected(self) -> Index:
+        """The features with m > ½, in ascending order."""
+        return np.sort(self.features[self.inclusion > 0.5])
+
+    def _dense(self, values: Array) -> Array:
+        dense = np.zeros(self.n_features)
+        dense[self.features] = values
+        return dense
+
+
+def solve(
+    X: Any,
+    y: Any = None,
+    *,
+    gamma: float,
+    start: Any = None,
+    ridge: float = 0.0,
+    beta: float | None = None,
+    prior_log_odds: Any = None,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+) -> Solution:
+    """The minimum of F at one γ that descends from ``start``.
+
+    Parameters
+    ----------
+    X, y : inputs and outputs; or a :class:`~garrote.problem.Problem` such as ``Moments`` as X, without y
+    gamma : log prior odds of a feature, more negative = sparser
+    start : inclusions m between 0 and 1 (both allowed) to start from; their prior σ(γ) if not given
+    ridge : relative precision λ of a Gaussian prior on w; 0 is the paper's flat prior
+    beta : the inverse noise variance, where it is known; otherwise it is optimised as well
+    prior_log_odds : added to γ, one number per feature
+    tol : largest |σ(γ + (βn/2) w² χ) − m| of a solution
+    max_iter : steps before giving up with a warning
+    """
+    problem = as_problem(X, y)
+    gamma = check_number("gamma", gamma)
+    model = Model(
+        check_prior_log_odds(prior_log_odds, problem.n_features),
+        check_number("ridge", ridge, least=0.0),
+        None if beta is None else check_number("beta", beta, above=0.0),
+    )
+    if problem.sigma2_y == 0.0 or not len(problem.varying):
+        return empty_solution(problem, gamma, model)
+    active = WorkingSet(problem, model)
+    theta = active.start(gamma)
+    if start is not None:
+        m = np.asarray(start, dtype=np.float64)
+        if m.shape != (problem.n_features,) or not ((m >= 0) & (m <= 1)).all():
+            raise ValueError(
+                f"start must hold {problem.n_features} inclusions between 0 and 1, one per feature; got shape {m.shape}."
+            )
+        with np.errstate(divide="ignore"):
+            theta = np.clip(logit(m[active.features]), -THETA_MAX, THETA_MAX)
+    run, mass, outside = active.descend(gamma, theta, tol=tol, max_iter=max_iter)
+    warn_unconverged([(gamma, run)], tol, max_iter)
+    return make_solution(active, gamma, run, mass, outside, "given")
+
+
+def make_solution(active: WorkingSet, gamma: float, run: Descent, mass: float, outside: float, branch: str) -> Solution:
+    """The Solution of a finished descent; ``outside`` is the free energy of the features that were not looked at."""
+    problem, model, end = active.problem, active.model, run.end
+    return Solution(
+        gamma=gamma,
+        features=active.features[: len(end.m)],
+        inclusion=end.m,
+        slab=end.w,
+        beta=1.0 / end.noise if model.beta is None else model.beta,
+        free_energy=end.free_energy + outside + _constant_columns(problem, gamma, model),
+        n_iter=run.n_iter,
+        residual=end.residual,
+        branch=branch,
+        n_features=problem.n_features,
+        unlisted_mass=mass,
+        prior_log_odds=model.prior_log_odds,
+    )
+
+
+def empty_solution(problem: Problem, gamma: float, model: Model) -> Solution:
+    """Constant y, or only constant columns: nothing is explained and every inclusion is its prior."""
+    nothing = np.empty(0)
+    noise = max(problem.sigma2_y, np.finfo(np.float64).tiny)
+    return Solution(
+        gamma=gamma,
+        features=np.empty(0, dtype=np.intp),
+        inclusion=nothing,
+        slab=nothing,
+        beta=1.0 / noise,
+        free_energy=0.5 * problem.n_samples * (1.0 + math.log(2.0 * math.pi * noise)),
+        n_iter=0,
+        residual=0.0,
+        branch="given",
+        n_features=problem.n_features,
+        prior_log_odds=model.prior_log_odds,
+    )
+
+
+def _constant_columns(problem: Problem, gamma: float, model: Model) -> float:
+    """F of the columns that do not vary: −log(1 + e^γ) each, since they stay at their prior."""
+    if len(problem.varying) == problem.n_features:
+        return 0.0
+    prior = np.full(problem.n_features, gamma)
+    if model.prior_log_odds is not None:
+        prior += model.prior_log_odds
+    return -float(np.logaddexp(0.0, np.delete(prior, problem.varying)).sum())
+
+
+def warn_unconverged(runs: list[tuple[float, Descent]], tol: float, max_iter: int) -> None:
+    """One warning for all descents that ran out of steps, with their numbers."""
+    late = [(gamma, run) for gamma, run in runs if not run.converged]
+    if late:
+        gamma, run = max(late, key=lambda entry: entry[1].end.residual)
+        warnings.warn(
+            f"{len(late)} of {len(runs)} solutions did not converge in {max_iter} steps; the worst, at gamma = {gamma:.4g}, "
+            f"has |Δm| = {run.end.residual:.1e} > tol = {tol:.1e}. Increase max_iter, or look at duplicate columns.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
