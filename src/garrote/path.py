@@ -11,6 +11,7 @@ the solution jumps, and comes back elsewhere when γ is lowered: a hysteresis. T
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
@@ -22,10 +23,9 @@ from scipy.special import logit
 from garrote.base import Array
 from garrote.checks import as_problem, check_gammas, check_number, check_prior_log_odds
 from garrote.exchange import moves
-from garrote.minimise import Descent
 from garrote.problem import Problem
 from garrote.solve import Solution, empty_solution, make_solution, warn_unconverged
-from garrote.workingset import Model, WorkingSet
+from garrote.workingset import Found, Model, WorkingSet
 
 #: More than this fraction of n_samples selected can fit anything, where there are as many features as samples.
 INTERPOLATES = 0.75
@@ -35,6 +35,9 @@ DIFFUSE = 0.05
 
 #: Sweeps of the last part at most; it usually ends after two or three.
 SWEEPS = 10
+
+#: Features that a descent has not looked at yet may lower its F by about this much.
+UNSEEN = 1.0
 
 #: F must drop by this to count as another solution.
 LOWER = 1e-7
@@ -155,18 +158,16 @@ def default_gammas(problem: Problem, n_gammas: Any, prior_log_odds: Array | None
 class Point:
     """A solution on the way: where a descent at the k-th γ ended."""
 
-    run: Descent
-    mass: float  #: Σ m outside the working set
-    outside: float  #: F of those features
+    found: Found
     branch: str
 
     @property
     def theta(self) -> Array:
-        return self.run.end.theta
+        return self.found.run.end.theta
 
     @property
     def free_energy(self) -> float:
-        return self.run.end.free_energy + self.outside
+        return self.found.free_energy
 
     def same_selection(self, other: Point) -> bool:
         mine, theirs = np.flatnonzero(self.theta > 0), np.flatnonzero(other.theta > 0)
@@ -183,7 +184,7 @@ def trace(problem: Problem, grid: Array, model: Model, *, whole_grid: bool, tol:
     reason = search.anneal_up(whole_grid)
     search.follow_down()
     search.settle()
-    warn_unconverged([(float(gamma), point.run) for gamma, point in zip(grid, search.best, strict=False)], tol, max_iter)
+    warn_unconverged([(float(gamma), point.found.run) for gamma, point in zip(grid, search.best, strict=False)], tol, max_iter)
     return search.path(reason)
 
 
@@ -203,11 +204,19 @@ class Search:
         self._settled: set[int] = set()
         self._alive: list[Point] = []  # keeps the ids in _tried and _settled unique
 
-    def descend(self, k: int, theta: Array, branch: str) -> Point:
-        """Solve at the k-th γ from θ."""
+    def descend(self, k: int, theta: Array, branch: str, *, beat: Point | None = None) -> Point:
+        """Solve at the k-th γ from θ; no pass over X is spent on a point that overfits, or that will not beat another."""
+
+        def give_up(found: Found) -> bool:
+            if beat is not None:
+                margin = 0.0 if Point(found, branch).same_selection(beat) else UNSEEN
+                if found.free_energy - margin > beat.free_energy - LOWER:
+                    return True
+            return bool(k < self.end and self.overfits(found))
+
         gamma = float(self.grid[k])
-        run, mass, outside = self.active.descend(gamma, theta, tol=self.tol, max_iter=self.max_iter)
-        point = Point(run, mass, outside, branch)
+        found = self.active.descend(gamma, theta, give_up=give_up, tol=self.tol, max_iter=self.max_iter)
+        point = Point(found, branch)
         self._alive.append(point)
         return point
 
@@ -216,14 +225,14 @@ class Search:
         theta, reason = self.active.start(float(self.grid[0])), ""
         for k in range(len(self.grid)):
             point = self.descend(k, theta, "up")
-            reason = reason or self.overfits(point)
+            reason = reason or self.overfits(point.found)
             if reason and not whole_grid and self.best:
                 break
             self.best.append(point)
             self.up.append(point.free_energy)
             if not reason:
                 self.end = k + 1
-            theta = point.run.end.target
+            theta = point.found.run.end.target
         return "" if whole_grid else reason
 
     def follow_down(self) -> None:
@@ -259,7 +268,7 @@ class Search:
         if (id(start), k) in self._tried or start.same_selection(self.best[k]):
             return False
         self._tried.add((id(start), k))
-        return self.keep(k, self.descend(k, start.theta, "neighbour"))
+        return self.keep(k, self.descend(k, start.theta, "neighbour", beat=self.best[k]))
 
     def try_exchange(self, k: int) -> bool:
         """Exchange moves until none lowers F."""
@@ -268,36 +277,36 @@ class Search:
             at = self.best[k]
             self._settled.add(id(at))
             gamma = float(self.grid[k]) + np.zeros(len(at.theta)) + self.active.prior_log_odds
-            for theta in moves(self.active.block, at.run.end, gamma, self.active.model.ridge):
-                if self.keep(k, self.descend(k, theta, "exchange")):
+            for theta in moves(self.active.block, at.found.run.end, gamma, self.active.model.ridge):
+                if self.keep(k, self.descend(k, theta, "exchange", beat=at)):
                     changed = True
                     break
         return changed
 
     def keep(self, k: int, point: Point) -> bool:
         """Keep a point whose F is lower, unless it overfits."""
-        if point.free_energy >= self.best[k].free_energy - LOWER or self.overfits(point):
+        if point.free_energy >= self.best[k].free_energy - LOWER or self.overfits(point.found):
             return False
         self.best[k] = point
         return True
 
-    def overfits(self, point: Point) -> str:
+    def overfits(self, found: Found) -> str:
         """Why lowest F no longer means best here: the fit interpolates, E → 0 and F → −∞; or ''."""
         n_samples = self.problem.n_samples
         if len(self.problem.varying) < n_samples - 1:
             return ""
-        m = point.run.end.m
+        m = found.run.end.m
         selected = m > 0.5
         if self.active.model.ridge == 0.0 and selected.sum() > INTERPOLATES * (n_samples - 1):
             return f"{selected.sum()} features are selected from {n_samples:g} samples: the fit begins to interpolate"
-        weak, strong = float(m[~selected].sum()) + point.mass, float(m[selected].sum())
+        weak, strong = float(m[~selected].sum()) + found.outside_mass, float(m[selected].sum())
         if weak > max(strong, DIFFUSE * n_samples) and (self.active.model.ridge == 0.0 or not self.active.whole):
             return f"unselected features hold a total inclusion of {weak:.3g}, the selected ones {strong:.3g}"
         return ""
 
     def path(self, stopped: str) -> Path:
         solutions = [
-            make_solution(self.active, float(gamma), point.run, point.mass, point.outside, point.branch)
+            make_solution(self.active, float(gamma), point.found, point.branch)
             for gamma, point in zip(self.grid, self.best, strict=False)
         ]
         # F of constant columns is in the solutions, not in the points

@@ -71,8 +71,8 @@ class Problem(ABC):
     varying: Index
 
     @abstractmethod
-    def block(self, features: Index) -> Block:
-        """The Block of some features."""
+    def block(self, features: Index, *, shorten: bool = True) -> Block:
+        """The Block of some features; its rows may be fewer than the samples, if ``shorten``."""
 
     @property
     @abstractmethod
@@ -114,26 +114,26 @@ class Samples(Problem):
         self.sigma2_y = float(self.weights @ self.y**2)
         if self.sigma2_y <= CONSTANT * self.y_mean**2:  # y is constant: nothing to explain
             self.y, self.sigma2_y = np.zeros_like(self.y), 0.0
-        self.b = self.correlations(self.y)
+        self.b = self.correlations(self.root_target)
 
     @property
     def fits_one_block(self) -> bool:
         return len(self.varying) <= self.ONE_BLOCK
 
     @property
-    def rank_bound(self) -> int:
-        """The rank that X can have at most, given its number of samples."""
-        return int(np.count_nonzero(self.weights)) - (1 if np.any(self.x_mean) else 0)
+    def root_target(self) -> Array:
+        """y in root coordinates: √weight times the centred outputs."""
+        return np.sqrt(self.weights) * self.y
 
-    def correlations(self, r: Array) -> Array:
-        """c_i = ⟨x_i r⟩ of every feature with a residual r: one pass."""
+    def correlations(self, e: Array) -> Array:
+        """c_i = ⟨x_i r⟩ of every feature, for a residual e = √weight · r in root coordinates: one pass."""
         self.n_passes += 1
-        weighted = self.weights * r
+        weighted = np.sqrt(self.weights) * e
         return self.design.transpose_dot(weighted) - self.x_mean * weighted.sum()
 
     def fitted(self, features: Index, v: Array) -> Array:
-        """Σ_i v_i x_i of some features, as a vector over the samples."""
-        return self.design.dot(features, v) - self.x_mean[features] @ v
+        """Σ_i v_i x_i of some features, in root coordinates."""
+        return np.sqrt(self.weights) * (self.design.dot(features, v) - self.x_mean[features] @ v)
 
     def roots(self, features: Index) -> Array:
         """Centred columns times √weight: rootᵀroot = χ."""
@@ -142,9 +142,9 @@ class Samples(Problem):
         columns *= np.sqrt(self.weights)[:, None]
         return columns
 
-    def block(self, features: Index) -> Block:
-        root, target, floor = self.roots(features), np.sqrt(self.weights) * self.y, 0.0
-        if len(target) > 2 * len(features):  # more rows than needed: an orthogonal transformation shortens them
+    def block(self, features: Index, *, shorten: bool = True) -> Block:
+        root, target, floor = self.roots(features), self.root_target, 0.0
+        if shorten and len(target) > 2 * len(features):  # more rows than needed: an orthogonal transformation shortens them
             r = linalg.qr(np.column_stack([root, target]), mode="r", overwrite_a=True, check_finite=False)[0]
             width = len(features)
             root, target, floor = np.asfortranarray(r[:width, :width]), r[:width, width].copy(), float(r[width, width] ** 2)
@@ -235,6 +235,6 @@ class Moments(Problem):
     def fits_one_block(self) -> bool:
         return True
 
-    def block(self, features: Index) -> Block:
+    def block(self, features: Index, *, shorten: bool = True) -> Block:
         gram = self.gram if len(features) == self.n_features else self.gram[np.ix_(features, features)]
         return Block(features, self.chi[features], gram, self.b[features], self.sigma2_y, self.n_samples)

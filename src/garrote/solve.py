@@ -16,7 +16,7 @@ from garrote.checks import as_problem, check_number, check_prior_log_odds
 from garrote.energy import THETA_MAX
 from garrote.minimise import Descent
 from garrote.problem import Index, Problem
-from garrote.workingset import Model, WorkingSet
+from garrote.workingset import Found, Model, WorkingSet
 
 
 @dataclass(frozen=True)
@@ -112,26 +112,26 @@ def solve(
             )
         with np.errstate(divide="ignore"):
             theta = np.clip(logit(m[active.features]), -THETA_MAX, THETA_MAX)
-    run, mass, outside = active.descend(gamma, theta, tol=tol, max_iter=max_iter)
-    warn_unconverged([(gamma, run)], tol, max_iter)
-    return make_solution(active, gamma, run, mass, outside, "given")
+    found = active.descend(gamma, theta, tol=tol, max_iter=max_iter)
+    warn_unconverged([(gamma, found.run)], tol, max_iter)
+    return make_solution(active, gamma, found, "given")
 
 
-def make_solution(active: WorkingSet, gamma: float, run: Descent, mass: float, outside: float, branch: str) -> Solution:
-    """The Solution of a finished descent; ``outside`` is the free energy of the features that were not looked at."""
-    problem, model, end = active.problem, active.model, run.end
+def make_solution(active: WorkingSet, gamma: float, found: Found, branch: str) -> Solution:
+    """The Solution of a finished descent."""
+    problem, model, end = active.problem, active.model, found.run.end
     return Solution(
         gamma=gamma,
         features=active.features[: len(end.m)],
         inclusion=end.m,
         slab=end.w,
         beta=1.0 / end.noise if model.beta is None else model.beta,
-        free_energy=end.free_energy + outside + _constant_columns(problem, gamma, model),
-        n_iter=run.n_iter,
+        free_energy=found.free_energy + _constant_columns(problem, gamma, model),
+        n_iter=found.run.n_iter,
         residual=end.residual,
         branch=branch,
         n_features=problem.n_features,
-        unlisted_mass=mass,
+        unlisted_mass=found.outside_mass,
         prior_log_odds=model.prior_log_odds,
     )
 

@@ -2,20 +2,23 @@
 
 Most inclusions are negligible, about e^γ. Only the features of the working set form a Block. For the others it is
 enough to know c_i = ⟨x_i r⟩ for a reference residual r_ref: since then |c_i| can have moved by at most
-√χ_ii ‖r − r_ref‖, so their inclusions, and how uncertain these are, follow without a look at X. A new pass over X is made only
-when the uncertain inclusions sum to more than a tolerance.
+√χ_ii ‖r − r_ref‖, so their inclusions, and how uncertain these are, follow without a look at X. A new pass over X is
+made only when the uncertain inclusions sum to more than a tolerance.
 
-The negligible features enter E to first order: each explains m_i c_i²/d_i of the variance.
+Together, very many negligible features still explain a little of y. That *background* is kept as one vector over the
+samples, subtracted from y before the working set is solved, and renewed when it has changed.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import expit, logit
 
+from garrote.background import Background, BackgroundLike, DiffuseBackground, Outside
 from garrote.base import Array
 from garrote.energy import Penalty
 from garrote.minimise import Descent, minimise
@@ -24,14 +27,17 @@ from garrote.problem import Block, Index, Problem, Samples
 #: Outside features may be uncertain by this much total inclusion per sample before X is looked at again.
 UNCERTAIN_MASS = 1e-4
 
+#: The background is renewed when the variance that it explains has changed by this fraction of the noise.
+STALE_BACKGROUND = 2e-3
+
+#: With more inclusion outside than this fraction of n_samples, the background is eliminated by the dual.
+HEAVY = 0.15
+
 #: An outside feature with a larger inclusion than this enters the working set.
 ENTRY = 5e-3
 
 #: At most this many features enter after one pass.
 ENTRANTS = 64
-
-#: Resolution of the histogram of outside correlations.
-BINS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +50,16 @@ class Model:
 
 
 @dataclass(slots=True)
-class Outside:
-    """The features outside the working set, as a histogram of z_i = |c_i|/√χ_ii at a reference residual."""
+class Found:
+    """Where a descent at one γ ended, in the working set and outside it."""
 
-    z: Array  #: bin centres
-    weight: Array  #: Σ exp(prior log odds) of the bin's features
-    v_ref: Array  #: coefficients of the working set at the reference
+    run: Descent
+    outside_mass: float = 0.0  #: Σ m of the features outside the working set
+    outside_energy: float = 0.0  #: their part of F, beside what they explain of y
 
-    def mass(self, gamma: float, kappa: float, moved: float = 0.0) -> Array:
-        """Σ m of each bin, where κ z² is the evidence of a feature and z may have grown by ``moved``."""
-        return self.weight * np.exp(np.minimum(gamma + kappa * (self.z + moved) ** 2, 0.0))
+    @property
+    def free_energy(self) -> float:
+        return self.run.end.free_energy + self.outside_energy
 
 
 class WorkingSet:
@@ -66,15 +72,18 @@ class WorkingSet:
         self.n_iter = 0
         self.features: Index = np.empty(0, dtype=np.intp)
         self.whole = problem.fits_one_block
+        self.background: BackgroundLike | None = None
         if self.whole:
             self._use(problem.varying)
         else:
+            assert isinstance(problem, Samples)
+            self.samples = problem
             self._use(self._entrants(problem.b, math.inf, 1.0))
-            self._look(problem.b, np.zeros(len(self.features)))
+            self._look(problem.b, problem.root_target)
 
     def _use(self, features: Index) -> None:
         self.features = features
-        self.block: Block = self.problem.block(features)
+        self.block: Block = self.problem.block(features, shorten=self.whole)
         odds = self.model.prior_log_odds
         self.prior_log_odds = 0.0 if odds is None else odds[features]
 
@@ -88,53 +97,103 @@ class WorkingSet:
         start[: len(theta)] = theta
         return start
 
-    def descend(self, gamma: float, theta: Array, *, tol: float = 1e-8, max_iter: int = 500) -> tuple[Descent, float, float]:
-        """Minimise F at γ from θ; also the outside features' total inclusion, and their part of F."""
-        explained = 0.0
-        for _ in range(100):
-            penalty = Penalty(
-                gamma + np.zeros(len(self.features)) + self.prior_log_odds, self.model.ridge, self.model.beta, explained
-            )
-            run = minimise(self.block, self.embed(theta, gamma), penalty, tol=tol, max_iter=max_iter)
+    def descend(
+        self,
+        gamma: float,
+        theta: Array,
+        *,
+        give_up: Callable[[Found], bool] | None = None,
+        tol: float = 1e-8,
+        max_iter: int = 500,
+    ) -> Found:
+        """Minimise F at γ from θ.
+
+        ``give_up(found)`` says, before X is looked at, whether the descent so far is of no use.
+        """
+        for _ in range(50):
+            background = self.background.at(gamma) if self.background is not None else None
+            block = self.block if background is None else background.subtract(self.block)
+            penalty = Penalty(self.start(gamma), self.model.ridge, self.model.beta)
+            run = minimise(block, self.embed(theta, gamma), penalty, tol=tol, max_iter=max_iter)
             self.n_factorizations += run.n_factorizations
             self.n_iter += run.n_iter
             if self.whole:
-                return run, 0.0, 0.0
-            theta = run.end.theta
-            kappa = self._kappa(run)
-            if self._uncertain(gamma, kappa, run.end.v) and self._refresh(gamma, kappa, run.end.v):
-                continue
-            m = self.outside.mass(gamma, kappa)
-            previous, explained = explained, float(m @ self.outside.z**2) / (1.0 + self.model.ridge)
-            if abs(explained - previous) <= 1e-6 * run.end.noise:
+                return Found(run)
+            theta, kappa = run.end.theta, self._kappa(run)
+            found = self._found(run, gamma, kappa, background)
+            residual = self._residual(block, run, background)
+            if not self._stale(gamma, kappa, run.end.noise, residual, background):
                 break
-        mass = float(m.sum())
-        return run, mass, -mass  # −log(1 + e^x) ≈ −m for each negligible feature
+            if give_up is not None and give_up(found):
+                break
+            self._refresh(gamma, kappa, run.end.noise, residual)
+        return found
+
+    def _found(self, run: Descent, gamma: float, kappa: float, background: BackgroundLike | None) -> Found:
+        """The descent together with what is known of the outside features."""
+        mass = self.outside.mass(gamma, kappa)
+        if background is None:
+            return Found(run, float(mass.sum()), -float(mass.sum()))
+        light = float(mass @ (self.outside.z <= background.least_z))  # −log(1 + e^θ) ≈ −m for each of these
+        return Found(run, light + background.mass, background.bernoulli - light)
+
+    def _residual(self, block: Block, run: Descent, background: BackgroundLike | None) -> Array:
+        """The residual in root coordinates, with the background's part removed."""
+        assert block.root is not None and block.target is not None
+        e = block.target - block.root[:, run.end.on] @ run.end.v[run.end.on]
+        return e if background is None else background.residual(e)
 
     def _kappa(self, run: Descent) -> float:
         """κ = β n_samples / (2 (1 + λ)), so that κ c²/χ is a feature's evidence (βn/2) w² d."""
         beta = 1.0 / run.end.noise if self.model.beta is None else self.model.beta
         return 0.5 * beta * self.problem.n_samples / (1.0 + self.model.ridge)
 
-    def _uncertain(self, gamma: float, kappa: float, v: Array) -> bool:
-        """Whether the outside features could have moved by more than the tolerance since the last pass."""
-        change = v.copy()
-        change[: len(self.outside.v_ref)] -= self.outside.v_ref
-        moved = math.sqrt(max(float(change @ (self.block.gram @ change)), 0.0))
-        most, now = self.outside.mass(gamma, kappa, moved).sum(), self.outside.mass(gamma, kappa).sum()
-        return bool(most - now > UNCERTAIN_MASS * self.problem.n_samples)
+    def _stale(
+        self, gamma: float, kappa: float, noise: float, residual: Array, background: BackgroundLike | None
+    ) -> bool:
+        """Whether the outside features may matter more, or otherwise, than what is known of them."""
+        if isinstance(background, DiffuseBackground):
+            return not (background.settled and background.gamma == gamma)
+        moved = float(np.linalg.norm(residual - self.residual))
+        now, most = self.outside.mass(gamma, kappa), self.outside.mass(gamma, kappa, moved)
+        if most.sum() - now.sum() > UNCERTAIN_MASS * self.problem.n_samples:
+            return True
+        known = 0.0 if background is None else background.explained
+        return abs(self._explained(now) - known) > STALE_BACKGROUND * noise
 
-    def _refresh(self, gamma: float, kappa: float, v: Array) -> bool:
-        """Look at X again for the residual of v; whether features entered."""
-        assert isinstance(self.problem, Samples)
-        on = np.flatnonzero(v)
-        c = self.problem.correlations(self.problem.y - self.problem.fitted(self.features[on], v[on]))
+    def _explained(self, mass: Array) -> float:
+        """The variance that the outside features explain, given the inclusions of each bin."""
+        return float(mass @ self.outside.z**2) / (1.0 + self.model.ridge)
+
+    def _refresh(self, gamma: float, kappa: float, noise: float, residual: Array) -> None:
+        """Look at X for this residual: let features enter, and renew the background."""
+        c = self.samples.correlations(residual)
+        if self.background is not None:  # an outside feature's own part of the background is not held against it
+            own = self.background.at(gamma)
+            c[own.features] += self.problem.chi[own.features] * own.contributions(c)
         entrants = self._entrants(c, gamma, kappa)
         if len(entrants):
             self._use(np.concatenate([self.features, entrants]))
-            v = np.concatenate([v, np.zeros(len(entrants))])
-        self._look(c, v)
-        return len(entrants) > 0
+        self._look(c, residual)
+        mass = self.outside.mass(gamma, kappa)
+        ridge, odds = self.model.ridge, self.model.prior_log_odds
+        if mass.sum() > HEAVY * self.problem.n_samples:
+            self.background = self._diffuse(c, gamma, kappa, entered=len(entrants) > 0)
+        elif self._explained(mass) > 0.5 * STALE_BACKGROUND * noise:
+            self.background = Background.build(self.samples, self.outside, c, gamma, kappa, ridge, odds)
+        else:
+            self.background = None
+
+    def _diffuse(self, c: Array, gamma: float, kappa: float, *, entered: bool) -> DiffuseBackground:
+        """The next dual background: Eq. (m) for all outside features at once, damped once it has begun."""
+        features, odds = self.outside.features, self.model.prior_log_odds
+        prior = np.zeros(len(features)) + gamma + (0.0 if odds is None else odds[features])
+        theta = prior + kappa * c[features] ** 2 / self.problem.chi[features]
+        settled, old = False, self.background
+        if isinstance(old, DiffuseBackground) and not entered and old.gamma == gamma:
+            settled = bool(np.abs(expit(theta) - old.m).max() < 1e-6)
+            theta = 0.5 * (theta + logit(old.m))
+        return DiffuseBackground.build(self.samples, features, theta, prior, gamma, self.model.ridge, settled)
 
     def _entrants(self, c: Array, gamma: float, kappa: float) -> Index:
         """The outside features whose inclusion exceeds ENTRY, or the ENTRANTS largest of them."""
@@ -147,13 +206,8 @@ class WorkingSet:
         top = np.argpartition(log_odds, -ENTRANTS)[-ENTRANTS:]
         return np.sort(top[log_odds[top] > logit(ENTRY) - gamma])
 
-    def _look(self, c: Array, v: Array) -> None:
-        """Summarise the outside features at this residual's correlations c."""
+    def _look(self, c: Array, residual: Array) -> None:
+        """Remember the outside features' correlations c with this residual."""
         outside = np.setdiff1d(self.problem.varying, self.features, assume_unique=True)
-        z = np.abs(c[outside]) / np.sqrt(self.problem.chi[outside])
-        odds = self.model.prior_log_odds
-        weight = None if odds is None else np.exp(np.minimum(odds[outside], 700.0))
-        counts, edges = np.histogram(z, bins=BINS, range=(0.0, max(float(z.max(initial=0.0)), 1e-300)), weights=weight)
-        self.outside = Outside(
-            z=0.5 * (edges[1:] + edges[:-1]), weight=counts.astype(np.float64), v_ref=v
-        )
+        self.residual = residual
+        self.outside = Outside.of(outside, c, self.problem.chi, self.model.prior_log_odds)
