@@ -1,12 +1,14 @@
 """The features outside the working set: each negligible, together not always.
 
-They are summarised by a histogram of z_i = |c_i|/√χ_ii, where c_i = ⟨x_i r⟩ leaves out the feature's own contribution. With
-κ = β n_samples/(2(1 + λ)), their inclusions are m_i = σ(γ_i + κ z_i²) and they explain Σ m_i z_i²/(1 + λ) of the variance.
+They are summarised by a histogram of z_i = |c_i|/√χ_ii, where c_i = ⟨x_i r⟩ leaves out the feature's own contribution.
+With κ = β n_samples/(2(1 + λ)), their inclusions are m_i = σ(γ_i + κ z_i²), and they explain Σ m_i z_i²/(1 + λ) of the
+variance.
 
 - While that is little, they are a vector over the samples, Σ m_i w_i x_i, subtracted from y (:class:`Background`).
-- When their inclusions add up to a sizeable part of n_samples, w is eliminated jointly: the appendix's dual. Given m, the residual
-  is A⁻¹(y − x_W·v_W) with A = 1 + Σ_i m_i/(d_i − m_i χ_ii) x_i x_iᵀ/n_samples, and the working set sees A^(−1/2) times root and target
-  (:class:`DiffuseBackground`). Features with m > ½ are always in the working set, so m/(1 − m) ≤ 1 and nothing overflows.
+- When their inclusions add up to a sizeable part of n_samples, their w are eliminated jointly: the appendix's dual.
+  Given m, the residual is A⁻¹(y − x_W·v_W) with A = 1 + Σ_i m_i/(d_i − m_i χ_ii) x_i x_iᵀ/n_samples, and the working
+  set sees A^(−1/2) times root and target (:class:`DiffuseBackground`). Features with m > ½ are in the working set, so
+  m/(1 − m) ≤ 1 and nothing overflows.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ import numpy as np
 from scipy import linalg
 from scipy.special import expit
 
-from garrote.base import Array
+from garrote.arrays import Array, Index
 from garrote.energy import bernoulli_term
-from garrote.problem import Block, Index, Samples
+from garrote.problem import Block, Samples
 
 #: Resolution of the histogram of outside correlations.
 BINS = 4096
@@ -81,7 +83,14 @@ class Background:
 
     @classmethod
     def build(
-        cls, samples: Samples, outside: Outside, c: Array, gamma: float, kappa: float, ridge: float, odds: Array | None
+        cls,
+        samples: Samples,
+        outside: Outside,
+        c: Array,
+        gamma: float,
+        kappa: float,
+        ridge: float,
+        odds: Array | None,
     ) -> Background:
         share = np.cumsum((outside.mass(gamma, kappa) * outside.z**2)[::-1])[::-1]
         first = int(np.searchsorted(-share, -CARRIED * share[0], side="right")) - 1
@@ -90,7 +99,7 @@ class Background:
         carried = np.abs(c[outside.features]) > least_z * np.sqrt(chi)
         features, chi = outside.features[carried], chi[carried]
         z2 = c[features] ** 2 / chi
-        prior = gamma + (0.0 if odds is None else odds[features])
+        prior = np.full(len(features), gamma) if odds is None else gamma + odds[features]
         theta = prior + kappa * z2
         m = expit(theta)
         w = c[features] / (chi * (1.0 + ridge))
@@ -147,7 +156,14 @@ class DiffuseBackground:
 
     @classmethod
     def build(
-        cls, samples: Samples, features: Index, theta: Array, prior: Array, gamma: float, ridge: float, settled: bool
+        cls,
+        samples: Samples,
+        features: Index,
+        theta: Array,
+        prior: Array,
+        gamma: float,
+        ridge: float,
+        settled: bool,
     ) -> DiffuseBackground:
         m = expit(theta)
         response = m / (samples.chi[features] * (1.0 + ridge - m))

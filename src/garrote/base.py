@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-Array = NDArray[np.float64]
+from garrote.arrays import Array
+from garrote.checks import KEPT_DTYPES, check_outputs, check_weights, kept_dtypes
+from garrote.design import Design, as_design
 
-#: The dtypes that are used as they are; everything else numeric becomes float64.
-KEPT_DTYPES = [np.float64, np.float32]
+__all__ = ["Array", "LinearModel", "check_weights"]
 
 
 class LinearModel(RegressorMixin, BaseEstimator):
@@ -22,32 +22,39 @@ class LinearModel(RegressorMixin, BaseEstimator):
     intercept_: float
 
     def _check_data(self, X: Any, y: Any) -> tuple[Any, Array]:
-        """X as a two-dimensional numeric array (dense or CSC/CSR), y as float64, equal in length."""
+        """X as a two-dimensional numeric array (dense or CSC/CSR) or a Design, y as float64, equal in length."""
+        if isinstance(X, Design):
+            self.n_features_in_ = X.shape[1]
+            return X, check_outputs(y, X.shape[0])
         X, y = validate_data(
-            self, X, y, accept_sparse=["csc", "csr"], dtype=KEPT_DTYPES, y_numeric=True, ensure_min_samples=2
+            self,
+            X,
+            y,
+            accept_sparse=["csc", "csr"],
+            dtype=kept_dtypes(X),
+            y_numeric=True,
+            ensure_min_samples=2,
         )
         return X, np.asarray(y, dtype=np.float64)
 
+    def _check_inputs(self, X: Any) -> Design:
+        """The Design of inputs to predict for."""
+        check_is_fitted(self)
+        if not isinstance(X, Design):
+            X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=KEPT_DTYPES, reset=False)
+        elif X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} was fitted to {self.n_features_in_}."
+            )
+        return as_design(X)
+
     def predict(self, X: Any) -> Array:
         """The expected response, X @ coef_ + intercept_."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=KEPT_DTYPES, reset=False)
-        return np.asarray(X @ self.coef_ + self.intercept_, dtype=np.float64)
+        design = self._check_inputs(X)
+        used = np.flatnonzero(self.coef_)
+        return design.dot(used, self.coef_[used]) + self.intercept_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def check_weights(sample_weight: Any, X: Any) -> Array:
-    """Weights as float64, one per sample: finite, none negative, not all zero."""
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    if (weights < 0).any():
-        raise ValueError(
-            f"sample_weight has the negative value {weights.min():g}; weights count how often a sample was "
-            "seen, so give zero or positive numbers."
-        )
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every sample; give at least two samples a positive weight.")
-    return weights

@@ -7,34 +7,46 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d
 
-from garrote.base import KEPT_DTYPES, Array
-from garrote.design import Design
-from garrote.problem import Problem, Samples
+from garrote.arrays import Array
+
+#: The dtypes that are used as they are; everything else numeric becomes float64, except integers.
+KEPT_DTYPES = [np.float64, np.float32]
 
 
-def as_problem(X: Any, y: Any, sample_weight: Any = None, *, fit_intercept: bool = True) -> Problem:
-    """The Problem of inputs and outputs, or the Problem that was given as X."""
-    if isinstance(X, Problem):
-        if y is not None:
-            raise ValueError(f"y is not needed with {type(X).__name__}, which already contains it; leave it out.")
-        return X
+def kept_dtypes(X: Any) -> Any:
+    """Integer arrays are kept as they are; everything else becomes floating point, if it is not already."""
+    dtype = getattr(X, "dtype", None)
+    return None if isinstance(dtype, np.dtype) and dtype.kind in "iu" else KEPT_DTYPES
+
+
+def check_inputs(X: Any) -> Any:
+    """X as a two-dimensional numeric array (dense or CSC/CSR) with at least two rows."""
+    return check_array(X, accept_sparse=["csc", "csr"], dtype=kept_dtypes(X), ensure_min_samples=2)
+
+
+def check_outputs(y: Any, n_samples: int) -> Array:
+    """y as float64, one finite number for each sample."""
     if y is None:
         raise ValueError("y is missing; give the outputs, one number for each row of X.")
     y = np.asarray(column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64), warn=True))
-    if not isinstance(X, Design):
-        X = check_array(X, accept_sparse=["csc", "csr"], dtype=numeric_dtypes(X), ensure_min_samples=2)
-        check_consistent_length(X, y)
-    elif X.shape[0] != len(y):
-        raise ValueError(f"X has {X.shape[0]} samples but y has {len(y)}; give one output for each row.")
-    return Samples(X, y, sample_weight, fit_intercept=fit_intercept)
+    if len(y) != n_samples:
+        raise ValueError(f"X has {n_samples} samples but y has {len(y)}; give one output for each row.")
+    return y
 
 
-def numeric_dtypes(X: Any) -> Any:
-    """Integer and boolean arrays are kept as they are; everything else becomes floating point."""
-    dtype = getattr(X, "dtype", None)
-    return None if isinstance(dtype, np.dtype) and dtype.kind in "iu" else KEPT_DTYPES
+def check_weights(sample_weight: Any, like: Any) -> Array:
+    """Weights as float64, one per sample: finite, none negative, not all zero."""
+    weights = _check_sample_weight(sample_weight, like, dtype=np.float64)
+    if (weights < 0).any():
+        raise ValueError(
+            f"sample_weight has the negative value {weights.min():g}; weights count how often a sample was seen, so "
+            "give zero or positive numbers."
+        )
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every sample; give at least two samples a positive weight.")
+    return weights
 
 
 def check_number(name: str, value: Any, *, least: float = -math.inf, above: float = -math.inf) -> float:
@@ -56,6 +68,14 @@ def check_gammas(gammas: Any) -> Array:
         raise ValueError("gammas contains NaN or infinity; give finite log prior odds.")
     if (np.diff(grid) <= 0).any():
         raise ValueError("gammas is not strictly ascending; sort it with numpy.unique(gammas).")
+    return grid
+
+
+def check_ridges(ridges: Any) -> Array:
+    """A grid of λ: finite, ≥ 0, at least one; ascending and without repetition in the end."""
+    grid = np.unique(np.asarray(ridges, dtype=np.float64))
+    if grid.size == 0 or not np.isfinite(grid).all() or grid[0] < 0:
+        raise ValueError(f"ridges is {ridges!r}; give at least one finite number, none negative.")
     return grid
 
 

@@ -7,8 +7,8 @@ sparse, and in any numeric type:
 - ``columns(features)``, a few columns as a float64 array;
 - ``moments(weights)``, each column's mean and variance.
 
-X itself is never centred, scaled or copied as a whole. A new storage subclasses :class:`Design` and adds one line to the
-contract test.
+X itself is never centred, scaled or copied as a whole. A new storage subclasses :class:`Design` and adds one line to
+the contract test.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from garrote.base import Array
+from garrote.arrays import Array, Index
 
 #: Upper bound on the size of a temporary float64 slab, in elements (64 MB).
 SLAB_ELEMENTS = 8_000_000
@@ -36,7 +36,7 @@ class Design(ABC):
         """Xᵀr for one vector or a few (n_samples × k), in float64: a pass over the whole matrix."""
 
     @abstractmethod
-    def columns(self, features: NDArray[np.intp]) -> Array:
+    def columns(self, features: Index) -> Array:
         """X[:, features] as a new float64 array in Fortran order."""
 
     @abstractmethod
@@ -44,10 +44,10 @@ class Design(ABC):
         """Weighted mean and variance of each column; weights sum to one."""
 
     @abstractmethod
-    def take(self, rows: NDArray[np.intp]) -> Design:
+    def take(self, rows: Index) -> Design:
         """The design of some of the samples."""
 
-    def dot(self, features: NDArray[np.intp], v: Array) -> Array:
+    def dot(self, features: Index, v: Array) -> Array:
         """X[:, features] @ v."""
         return self.columns(features) @ v
 
@@ -68,7 +68,7 @@ class DenseDesign(Design):
             out[part] = self.X[:, part].astype(np.float64).T @ r
         return out
 
-    def columns(self, features: NDArray[np.intp]) -> Array:
+    def columns(self, features: Index) -> Array:
         return np.asfortranarray(self.X[:, features], dtype=np.float64)
 
     def moments(self, weights: Array) -> tuple[Array, Array]:
@@ -81,7 +81,7 @@ class DenseDesign(Design):
             variance[part] = weights @ np.square(slab, out=slab)
         return mean, variance
 
-    def take(self, rows: NDArray[np.intp]) -> Design:
+    def take(self, rows: Index) -> Design:
         return DenseDesign(self.X[rows])
 
 
@@ -95,7 +95,7 @@ class SparseDesign(Design):
     def transpose_dot(self, r: Array) -> Array:
         return np.asarray(self.X.T @ r, dtype=np.float64)
 
-    def columns(self, features: NDArray[np.intp]) -> Array:
+    def columns(self, features: Index) -> Array:
         return np.asfortranarray(self.X[:, features].toarray(), dtype=np.float64)
 
     def moments(self, weights: Array) -> tuple[Array, Array]:
@@ -103,12 +103,12 @@ class SparseDesign(Design):
         X = self.X.tocoo()
         data, column, w = X.data.astype(np.float64), X.col, weights[X.row]
         n_features = self.shape[1]
-        mean = np.bincount(column, w * data, n_features)
+        mean = np.bincount(column, w * data, n_features).astype(np.float64)
         stored = np.bincount(column, w * (data - mean[column]) ** 2, n_features)
         absent = np.maximum(weights.sum() - np.bincount(column, w, n_features), 0.0)
         return mean, stored + absent * mean**2
 
-    def take(self, rows: NDArray[np.intp]) -> Design:
+    def take(self, rows: Index) -> Design:
         return SparseDesign(self.X.tocsr()[rows])
 
 

@@ -12,8 +12,8 @@ which is Eq. (v) in a form without 1/m or 1/(1 − m). Then
 
     F(m) = n_samples/2 (1 + log 2πE) − Σ γ_i m_i + Σ [m_i log m_i + (1 − m_i) log(1 − m_i)].
 
-By the envelope theorem ∂F/∂m_i = logit m_i − γ_i − (β n_samples/2) w_i² d_i, and Eq. (m) is its fixed point. λ ≥ 0 is the relative
-precision of a Gaussian slab; λ = 0 is the paper's flat prior.
+By the envelope theorem ∂F/∂m_i = logit m_i − γ_i − (β n_samples/2) w_i² d_i, and Eq. (m) is its fixed point. λ ≥ 0 is
+the relative precision of a Gaussian slab; λ = 0 is the paper's flat prior.
 
 Inclusions are represented by θ = logit m, which keeps every digit of both m and 1 − m.
 """
@@ -28,8 +28,8 @@ from scipy import linalg
 from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.special import expit
 
-from garrote.base import Array
-from garrote.problem import Block, Index
+from garrote.arrays import Array, Index
+from garrote.problem import Block
 
 #: Features whose inclusions sum to less than this leave the linear system; they enter E to first order,
 #: so the error in F is of the order of its square.
@@ -125,9 +125,12 @@ def bernoulli_term(theta: Array, m: Array, gamma: Array) -> float:
 def newton_step(block: Block, at: Energy, penalty: Penalty) -> Array:
     """Newton's step in θ on the undecided features, the fixed-point step on the others.
 
-    With T = diag √(m(1 − m)) the Hessian of F is T⁻¹ (I + T K T) T⁻¹, where K_ij = β n_samples w_i d_i w_j [χ'⁻¹χ°]_ij −
-    (β² n_samples/2) w_i² d_i w_j² d_j, χ' is the matrix of Eq. (v) and χ° is χ without its diagonal. (The last term is absent when β is given.) Where it is not
-    positive definite, the fixed-point step, which always descends, is returned.
+    With T = diag √(m(1 − m)) the Hessian of F is T⁻¹ (I + T K T) T⁻¹, where
+
+        K_ij = β n_samples w_i d_i w_j [χ'⁻¹χ°]_ij − (β² n_samples/2) w_i² d_i w_j² d_j,
+
+    χ' is the matrix of Eq. (v) and χ° is χ without its diagonal; the last term is absent when β is given. Where the
+    Hessian is not positive definite, the fixed-point step, which always descends, is returned.
     """
     step = at.target - at.theta
     spread = at.m[at.on] * expit(-at.theta[at.on])

@@ -1,9 +1,9 @@
 """Exchange moves: leave a local minimum by swapping, adding or dropping one selected feature.
 
 With the selected features O (m > ½) held at their m and all others at zero, v = P b_O with
-P = (χ_OO + diag(d/m − χ))⁻¹. Dropping i raises E by v_i²/P_ii. Adding j lowers it by c_j²/s_j, with s_j = d_j − χ_jO P χ_Oj. After i
-was dropped, c_j and s_j become c_j + G_ji v_i/P_ii and s_j + G_ji²/P_ii, with G = χ P. So the F of every drop, add and swap
-follows from one small inverse, and only the best few are solved.
+P = (χ_OO + diag(d/m − χ))⁻¹. Dropping i raises E by v_i²/P_ii. Adding j lowers it by c_j²/s_j, with
+s_j = d_j − χ_jO P χ_Oj. After i was dropped, c_j and s_j become c_j + G_ji v_i/P_ii and s_j + G_ji²/P_ii, with G = χ P.
+So the F of every drop, add and swap follows from one small inverse, and only the best few are solved.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import linalg
 
-from garrote.base import Array
+from garrote.arrays import Array, Index
 from garrote.energy import Energy
 from garrote.problem import Block
 
@@ -41,7 +41,7 @@ def moves(block: Block, at: Energy, gamma: Array, ridge: float) -> Iterator[Arra
         yield theta
 
 
-def _screen(block: Block, at: Energy, on: Array, off: Array, gamma: Array, ridge: float) -> tuple[Array, Array, Array]:
+def _screen(block: Block, at: Energy, on: Index, off: Index, gamma: Array, ridge: float) -> tuple[Array, Index, Index]:
     """The change of F by every move, with the position it drops and the one it adds (−1: none)."""
     d = block.chi * (1.0 + ridge)
     K = block.gram[np.ix_(on, on)]
@@ -63,7 +63,11 @@ def _screen(block: Block, at: Energy, on: Array, off: Array, gamma: Array, ridge
     partners = np.argpartition(-swap, min(MOVES, swap.size) - 1, axis=None)[:MOVES] if swap.size else np.empty(0, int)
     j, i = np.unravel_index(partners, swap.shape)
     change = np.concatenate(
-        [energy(-loss) + gamma[on], energy(gain) - gamma[off], energy(swap[j, i]) + gamma[on[i]] - gamma[off[j]]]
+        [
+            energy(-loss) + gamma[on],
+            energy(gain) - gamma[off],
+            energy(swap[j, i]) + gamma[on[i]] - gamma[off[j]],
+        ]
     )
     nothing = -np.ones(len(change), dtype=np.intp)
     drop, add = nothing.copy(), nothing.copy()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from garrote.base import Array
+from garrote.arrays import Array
 from garrote.energy import Energy, Penalty, evaluate, newton_step
 from garrote.problem import Block
 

@@ -11,7 +11,6 @@ the solution jumps, and comes back elsewhere when γ is lowered: a hysteresis. T
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
@@ -20,11 +19,11 @@ import numpy as np
 from scipy import sparse
 from scipy.special import logit
 
-from garrote.base import Array
-from garrote.checks import as_problem, check_gammas, check_number, check_prior_log_odds
+from garrote.arrays import Array
+from garrote.checks import check_gammas, check_number, check_prior_log_odds
 from garrote.exchange import moves
-from garrote.problem import Problem
-from garrote.solve import Solution, empty_solution, make_solution, warn_unconverged
+from garrote.problem import Problem, as_problem
+from garrote.solve import MAX_ITER, TOL, Solution, empty_solution, make_solution, warn_unconverged
 from garrote.workingset import Found, Model, WorkingSet
 
 #: More than this fraction of n_samples selected can fit anything, where there are as many features as samples.
@@ -49,7 +48,9 @@ class Path(Sequence[Solution]):
 
     solutions: tuple[Solution, ...]
     free_energy_up: Array  #: F of the annealed solutions, γ ascending
-    free_energy_down: Array  #: F of the solutions followed downwards from the far end; where it differs, F has several minima
+    free_energy_down: (
+        Array  #: F of the solutions followed downwards from the far end; where it differs, F has several minima
+    )
     stopped: str  #: why the default grid ended before γ_max, or ""
     n_passes: int  #: passes over X
     n_factorizations: int
@@ -104,8 +105,8 @@ def garrote_path(
     prior_log_odds: Any = None,
     sample_weight: Any = None,
     fit_intercept: bool = True,
-    tol: float = 1e-8,
-    max_iter: int = 1000,
+    tol: float = TOL,
+    max_iter: int = MAX_ITER,
 ) -> Path:
     """Solve the Variational Garrote over a grid of γ.
 
@@ -123,9 +124,7 @@ def garrote_path(
     if gammas is None:
         gammas = 50
     problem = as_problem(X, y, sample_weight, fit_intercept=fit_intercept)
-    model = Model(
-        check_prior_log_odds(prior_log_odds, problem.n_features), check_number("ridge", ridge, least=0.0)
-    )
+    model = Model(check_prior_log_odds(prior_log_odds, problem.n_features), check_number("ridge", ridge, least=0.0))
     given = np.ndim(gammas) > 0
     grid = check_gammas(gammas) if given else default_gammas(problem, gammas, model.prior_log_odds)
     return trace(problem, grid, model, whole_grid=given, tol=tol, max_iter=max_iter)
@@ -174,17 +173,30 @@ class Point:
         return np.array_equal(mine, theirs)
 
 
-def trace(problem: Problem, grid: Array, model: Model, *, whole_grid: bool, tol: float, max_iter: int) -> Path:
+def trace(
+    problem: Problem,
+    grid: Array,
+    model: Model,
+    *,
+    whole_grid: bool,
+    tol: float = TOL,
+    max_iter: int = MAX_ITER,
+) -> Path:
     """The path of a problem over a grid; ``whole_grid`` goes on where the default grid would stop."""
     if problem.sigma2_y == 0.0 or not len(problem.varying):
         solutions = tuple(empty_solution(problem, float(gamma), model) for gamma in grid)
         flat = np.array([solution.free_energy for solution in solutions])
         return Path(solutions, flat, flat, "", problem.n_passes, 0, 0)
     search = Search(problem, grid, model, tol, max_iter)
-    reason = search.anneal_up(whole_grid)
+    # A slab prior bounds F, so the path may go on into the dense regime, where γ → large is ridge regression.
+    reason = search.anneal_up(whole_grid or (model.ridge > 0.0 and search.active.whole))
     search.follow_down()
     search.settle()
-    warn_unconverged([(float(gamma), point.found.run) for gamma, point in zip(grid, search.best, strict=False)], tol, max_iter)
+    warn_unconverged(
+        [(float(gamma), point.found.run) for gamma, point in zip(grid, search.best, strict=False)],
+        tol,
+        max_iter,
+    )
     return search.path(reason)
 
 
@@ -205,7 +217,7 @@ class Search:
         self._alive: list[Point] = []  # keeps the ids in _tried and _settled unique
 
     def descend(self, k: int, theta: Array, branch: str, *, beat: Point | None = None) -> Point:
-        """Solve at the k-th γ from θ; no pass over X is spent on a point that overfits, or that will not beat another."""
+        """Solve at the k-th γ from θ; no pass over X is spent on a point that overfits or will not beat another."""
 
         def give_up(found: Found) -> bool:
             if beat is not None:
@@ -291,16 +303,19 @@ class Search:
         return True
 
     def overfits(self, found: Found) -> str:
-        """Why lowest F no longer means best here: the fit interpolates, E → 0 and F → −∞; or ''."""
+        """Why lowest F no longer means best here, or ''.
+
+        Where X can interpolate y, E → 0 and F → −∞.
+        """
         n_samples = self.problem.n_samples
         if len(self.problem.varying) < n_samples - 1:
             return ""
         m = found.run.end.m
         selected = m > 0.5
-        if self.active.model.ridge == 0.0 and selected.sum() > INTERPOLATES * (n_samples - 1):
+        if selected.sum() > INTERPOLATES * (n_samples - 1):
             return f"{selected.sum()} features are selected from {n_samples:g} samples: the fit begins to interpolate"
         weak, strong = float(m[~selected].sum()) + found.outside_mass, float(m[selected].sum())
-        if weak > max(strong, DIFFUSE * n_samples) and (self.active.model.ridge == 0.0 or not self.active.whole):
+        if weak > max(strong, DIFFUSE * n_samples):
             return f"unselected features hold a total inclusion of {weak:.3g}, the selected ones {strong:.3g}"
         return ""
 

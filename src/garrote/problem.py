@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
-from garrote.base import Array, check_weights
+from garrote.arrays import Array, Index
+from garrote.checks import check_inputs, check_outputs, check_weights
 from garrote.design import Design, as_design
-
-Index = NDArray[np.intp]
 
 #: Squared relative rounding below which a column's variance is that of a constant.
 CONSTANT = (16 * np.finfo(np.float64).eps) ** 2
@@ -50,7 +48,7 @@ class Block:
         """⟨(y − x·v)²⟩ for v on the positions ``on``, and c_i = ⟨x_i (y − x·v)⟩ of every feature."""
         if self.root is None or self.target is None:
             c = self.b - self.gram[:, on] @ v
-            return self.sigma2_y - v @ (self.b[on] + c[on]), c
+            return self.sigma2_y - float(v @ (self.b[on] + c[on])), c
         e = self.target - self.root[:, on] @ v
         return float(e @ e) + self.floor, self.root.T @ e
 
@@ -97,6 +95,7 @@ class Samples(Problem):
         self.design: Design = as_design(X)
         weights = np.ones(len(y)) if sample_weight is None else check_weights(sample_weight, y)
         self.n_features = self.design.shape[1]
+        self.fit_intercept = fit_intercept
         self.n_samples = float(weights.sum())
         self.weights = weights / self.n_samples
         self.n_passes = 1
@@ -110,7 +109,7 @@ class Samples(Problem):
             self.x_mean, self.chi = np.zeros_like(mean), variance + mean**2
             self.y_mean = 0.0
             self.varying = np.flatnonzero(self.chi > 0)
-        self.y = y - self.y_mean
+        self.y: Array = np.asarray(y - self.y_mean, dtype=np.float64)
         self.sigma2_y = float(self.weights @ self.y**2)
         if self.sigma2_y <= CONSTANT * self.y_mean**2:  # y is constant: nothing to explain
             self.y, self.sigma2_y = np.zeros_like(self.y), 0.0
@@ -119,6 +118,11 @@ class Samples(Problem):
     @property
     def fits_one_block(self) -> bool:
         return len(self.varying) <= self.ONE_BLOCK
+
+    def take(self, rows: Index) -> Samples:
+        """The problem of some of the samples."""
+        weights = self.weights[rows] * self.n_samples
+        return Samples(self.design.take(rows), self.y[rows] + self.y_mean, weights, fit_intercept=self.fit_intercept)
 
     @property
     def root_target(self) -> Array:
@@ -144,13 +148,27 @@ class Samples(Problem):
 
     def block(self, features: Index, *, shorten: bool = True) -> Block:
         root, target, floor = self.roots(features), self.root_target, 0.0
-        if shorten and len(target) > 2 * len(features):  # more rows than needed: an orthogonal transformation shortens them
+        if shorten and len(target) > 2 * len(
+            features
+        ):  # more rows than needed: an orthogonal transformation shortens them
             r = linalg.qr(np.column_stack([root, target]), mode="r", overwrite_a=True, check_finite=False)[0]
             width = len(features)
-            root, target, floor = np.asfortranarray(r[:width, :width]), r[:width, width].copy(), float(r[width, width] ** 2)
+            root, target, floor = (
+                np.asfortranarray(r[:width, :width]),
+                r[:width, width].copy(),
+                float(r[width, width] ** 2),
+            )
         gram = root.T @ root
         return Block(
-            features, np.ascontiguousarray(gram.diagonal()), gram, root.T @ target, self.sigma2_y, self.n_samples, root, target, floor
+            features,
+            np.ascontiguousarray(gram.diagonal()),
+            gram,
+            root.T @ target,
+            self.sigma2_y,
+            self.n_samples,
+            root,
+            target,
+            floor,
         )
 
 
@@ -208,7 +226,12 @@ class Moments(Problem):
         everything = np.arange(samples.n_features)
         root = samples.roots(everything)
         return cls(
-            samples.b, root.T @ root, samples.sigma2_y, samples.n_samples, x_mean=samples.x_mean, y_mean=samples.y_mean
+            samples.b,
+            root.T @ root,
+            samples.sigma2_y,
+            samples.n_samples,
+            x_mean=samples.x_mean,
+            y_mean=samples.y_mean,
         )
 
     def __add__(self, other: Moments) -> Moments:
@@ -216,7 +239,8 @@ class Moments(Problem):
             return NotImplemented
         if self.n_features != other.n_features:
             raise ValueError(
-                f"cannot add Moments of {self.n_features} and {other.n_features} features; both must describe the same columns."
+                f"cannot add Moments of {self.n_features} and {other.n_features} features; "
+                "both must describe the same columns."
             )
         n = self.n_samples + other.n_samples
         mine, theirs = self.n_samples / n, other.n_samples / n
@@ -238,3 +262,14 @@ class Moments(Problem):
     def block(self, features: Index, *, shorten: bool = True) -> Block:
         gram = self.gram if len(features) == self.n_features else self.gram[np.ix_(features, features)]
         return Block(features, self.chi[features], gram, self.b[features], self.sigma2_y, self.n_samples)
+
+
+def as_problem(X: Any, y: Any, sample_weight: Any = None, *, fit_intercept: bool = True) -> Problem:
+    """The Problem of inputs and outputs, or the Problem that was given as X."""
+    if isinstance(X, Problem):
+        if y is not None or sample_weight is not None:
+            raise ValueError(f"{type(X).__name__} already contains y and the weights; pass nothing else.")
+        return X
+    if not isinstance(X, Design):
+        X = check_inputs(X)
+    return Samples(X, check_outputs(y, X.shape[0]), sample_weight, fit_intercept=fit_intercept)

@@ -11,12 +11,18 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.exceptions import ConvergenceWarning
 
-from garrote.base import Array
-from garrote.checks import as_problem, check_number, check_prior_log_odds
+from garrote.arrays import Array, Index
+from garrote.checks import check_number, check_prior_log_odds
 from garrote.energy import THETA_MAX
 from garrote.minimise import Descent
-from garrote.problem import Index, Problem
+from garrote.problem import Problem, as_problem
 from garrote.workingset import Found, Model, WorkingSet
+
+#: A solution's largest |σ(γ + (βn/2) w² χ) − m|.
+TOL = 1e-8
+
+#: Descent steps before giving up with a warning.
+MAX_ITER = 1000
 
 
 @dataclass(frozen=True)
@@ -77,8 +83,8 @@ def solve(
     ridge: float = 0.0,
     beta: float | None = None,
     prior_log_odds: Any = None,
-    tol: float = 1e-8,
-    max_iter: int = 1000,
+    tol: float = TOL,
+    max_iter: int = MAX_ITER,
 ) -> Solution:
     """The minimum of F at one γ that descends from ``start``.
 
@@ -108,7 +114,7 @@ def solve(
         m = np.asarray(start, dtype=np.float64)
         if m.shape != (problem.n_features,) or not ((m >= 0) & (m <= 1)).all():
             raise ValueError(
-                f"start must hold {problem.n_features} inclusions between 0 and 1, one per feature; got shape {m.shape}."
+                f"start must hold {problem.n_features} inclusions between 0 and 1, one per feature; got {m.shape}."
             )
         with np.errstate(divide="ignore"):
             theta = np.clip(logit(m[active.features]), -THETA_MAX, THETA_MAX)
@@ -171,8 +177,9 @@ def warn_unconverged(runs: list[tuple[float, Descent]], tol: float, max_iter: in
     if late:
         gamma, run = max(late, key=lambda entry: entry[1].end.residual)
         warnings.warn(
-            f"{len(late)} of {len(runs)} solutions did not converge in {max_iter} steps; the worst, at gamma = {gamma:.4g}, "
-            f"has |Δm| = {run.end.residual:.1e} > tol = {tol:.1e}. Increase max_iter, or look at duplicate columns.",
+            f"{len(late)} of {len(runs)} solutions did not converge in {max_iter} steps; the worst, at "
+            f"gamma = {gamma:.4g}, has |Δm| = {run.end.residual:.1e} > tol = {tol:.1e}. "
+            "Increase max_iter, or look for duplicate columns.",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit
 
+from garrote.arrays import Array, Index
 from garrote.background import Background, BackgroundLike, DiffuseBackground, Outside
-from garrote.base import Array
 from garrote.energy import Penalty
 from garrote.minimise import Descent, minimise
-from garrote.problem import Block, Index, Problem, Samples
+from garrote.problem import Block, Problem, Samples
 
 #: Outside features may be uncertain by this much total inclusion per sample before X is looked at again.
 UNCERTAIN_MASS = 1e-4

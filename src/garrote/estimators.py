@@ -1,0 +1,197 @@
+"""The scikit-learn estimators. No mathematics here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import check_cv
+
+from garrote.arrays import Array
+from garrote.base import LinearModel
+from garrote.checks import check_gammas, check_number, check_prior_log_odds, check_ridges
+from garrote.path import Path, default_gammas, trace
+from garrote.problem import Problem, Samples, as_problem
+from garrote.select import choose, validation_errors
+from garrote.workingset import Model
+
+#: Relative slab precisions that VariationalGarroteCV tries.
+RIDGES = (0.0, 0.1, 1.0)
+
+
+class _Garrote(LinearModel):
+    """Attributes and predictions of a fitted Variational Garrote."""
+
+    path_: Path
+    x_mean_: Array
+    inclusion_: Array
+    slab_coef_: Array
+    beta_: float
+
+    def _take_solution(self, problem: Problem, index: int) -> None:
+        """Make the fitted attributes from one solution of ``path_``."""
+        solution = self.path_[index]
+        self.gamma_ = solution.gamma
+        self.beta_ = solution.beta
+        self.free_energy_ = solution.free_energy
+        self.inclusion_ = solution.m
+        self.slab_coef_ = solution.w
+        self.coef_ = solution.v
+        self.x_mean_ = problem.x_mean
+        self.intercept_ = problem.intercept(solution.features, solution.inclusion * solution.slab)
+        self.n_iter_ = self.path_.n_iter
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The expected response; with ``return_std`` also its predictive standard deviation.
+
+        The variance is 1/β + Σ m_i (1 − m_i) w_i² (x_i − x̄_i)²: noise, and doubt about which features are in the model.
+        """
+        design = self._check_inputs(X)
+        used = np.flatnonzero(self.coef_)
+        columns = design.columns(used)
+        mean = columns @ self.coef_[used] + self.intercept_
+        if not return_std:
+            return mean
+        doubt = (self.inclusion_ * (1.0 - self.inclusion_) * self.slab_coef_**2)[used]
+        return mean, np.sqrt(1.0 / self.beta_ + (columns - self.x_mean_[used]) ** 2 @ doubt)
+
+
+class VariationalGarrote(_Garrote):
+    """Sparse linear regression by the Variational Garrote, at a given sparsity γ.
+
+    Every feature i carries a probability m_i that it belongs to the model, and a coefficient w_i that it has if it
+    does. The prediction is Σ m_i w_i x_i. γ is approached from below over the path, which avoids most local minima.
+
+    Parameters
+    ----------
+    gamma : log prior odds that a feature belongs to the model; more negative = sparser
+    ridge : relative precision λ of a Gaussian prior on w; 0 is the paper's flat prior
+    prior_log_odds : added to γ, one number per feature, for those who know more about some features than others
+    fit_intercept : whether to fit an intercept
+
+    Attributes
+    ----------
+    inclusion_, slab_coef_, coef_ : m, w and v = m·w, one of each per feature
+    intercept_ : ȳ − x̄·v
+    beta_ : inverse noise variance
+    gamma_, free_energy_ : γ and the free energy F of the solution
+    path_ : the :class:`~garrote.path.Path` that led to it
+    n_iter_ : descent steps on that path
+    """
+
+    def __init__(
+        self,
+        gamma: float = -10.0,
+        *,
+        ridge: float = 0.0,
+        prior_log_odds: Any = None,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.gamma = gamma
+        self.ridge = ridge
+        self.prior_log_odds = prior_log_odds
+        self.fit_intercept = fit_intercept
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> VariationalGarrote:
+        """Fit to inputs X and outputs y; or to :class:`~garrote.problem.Moments` as X, without y."""
+        problem = self._problem(X, y, sample_weight)
+        gamma = check_number("gamma", self.gamma)
+        model = Model(
+            check_prior_log_odds(self.prior_log_odds, problem.n_features),
+            check_number("ridge", self.ridge, least=0.0),
+        )
+        grid = default_gammas(problem, 50, model.prior_log_odds)
+        self.path_ = trace(problem, np.append(grid[grid < gamma], gamma), model, whole_grid=True)
+        self._take_solution(problem, -1)
+        return self
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+        if isinstance(X, Problem):
+            self.n_features_in_ = X.n_features
+        else:
+            X, y = self._check_data(X, y)
+        return as_problem(X, y, sample_weight, fit_intercept=self.fit_intercept)
+
+
+class VariationalGarroteCV(_Garrote):
+    """Sparse linear regression by the Variational Garrote, with γ and λ chosen by cross-validation.
+
+    By default five folds choose the sparsity γ and the shrinkage λ together, and the model is then fitted to all
+    samples. For the paper's protocol, one training and one validation part without a refit, pass
+    ``cv=PredefinedSplit(...)`` with a single split, ``refit=False`` and ``ridges=[0]``.
+
+    Parameters
+    ----------
+    gammas : how many γ the default grid has, or the grid itself (strictly ascending)
+    ridges : the λ to choose from; 0 is the paper's flat prior
+    cv : folds, as everywhere in scikit-learn: None (five), a number, a splitter or an iterable of splits
+    refit : whether to fit to all samples in the end; False needs a single split and keeps the fit to its training part
+    one_standard_error : take the sparsest γ whose error is within one standard error of the least
+    prior_log_odds : added to γ, one number per feature
+    fit_intercept : whether to fit an intercept
+    n_jobs : folds fitted in parallel, through joblib
+
+    Attributes
+    ----------
+    gamma_, ridge_ : the chosen γ and λ
+    gammas_, ridges_ : the grids
+    mse_path_ : validation errors, n_ridges × n_gammas × n_folds; NaN where a path had already stopped
+    path_ : the :class:`~garrote.path.Path` at the chosen λ; and all attributes of :class:`VariationalGarrote`
+    """
+
+    def __init__(
+        self,
+        gammas: Any = 50,
+        *,
+        ridges: Any = RIDGES,
+        cv: Any = None,
+        refit: bool = True,
+        one_standard_error: bool = False,
+        prior_log_odds: Any = None,
+        fit_intercept: bool = True,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.gammas = gammas
+        self.ridges = ridges
+        self.cv = cv
+        self.refit = refit
+        self.one_standard_error = one_standard_error
+        self.prior_log_odds = prior_log_odds
+        self.fit_intercept = fit_intercept
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> VariationalGarroteCV:
+        """Choose γ and λ by cross-validation, and fit."""
+        X, y = self._check_data(X, y)
+        samples = Samples(X, y, sample_weight, fit_intercept=self.fit_intercept)
+        splits = list(check_cv(self.cv).split(X, y))
+        if not self.refit and len(splits) != 1:
+            raise ValueError(
+                f"refit=False needs a single split, but cv makes {len(splits)}; pass a PredefinedSplit or refit."
+            )
+        odds = check_prior_log_odds(self.prior_log_odds, samples.n_features)
+        given = np.ndim(self.gammas) > 0
+        self.ridges_ = check_ridges(self.ridges)
+        self.gammas_ = check_gammas(self.gammas) if given else default_gammas(samples, self.gammas, odds)
+        self.mse_path_, paths = validation_errors(
+            samples,
+            splits,
+            self.gammas_,
+            self.ridges_,
+            odds,
+            whole_grid=given,
+            n_jobs=self.n_jobs,
+        )
+        best = choose(self.mse_path_, one_standard_error=self.one_standard_error)
+        self.ridge_ = float(self.ridges_[best.ridge])
+        problem = samples
+        if self.refit:
+            model = Model(odds, self.ridge_)
+            self.path_ = trace(samples, self.gammas_, model, whole_grid=given)
+            if len(self.path_) <= best.gamma:  # the folds went further than all samples together do
+                self.path_ = trace(samples, self.gammas_[: best.gamma + 1], model, whole_grid=True)
+        else:
+            self.path_ = paths[0][best.ridge]
+            problem = samples.take(splits[0][0])
+        self._take_solution(problem, best.gamma)
+        return self

@@ -1,0 +1,86 @@
+"""Choosing γ and λ: the error of each path on samples that it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from garrote.arrays import Array, Index
+from garrote.path import Path, trace
+from garrote.problem import Samples
+from garrote.workingset import Model
+
+Split = tuple[Index, Index]
+
+
+class Choice(NamedTuple):
+    """A grid point: ``ridges[ridge]``, ``gammas[gamma]``."""
+
+    ridge: int
+    gamma: int
+
+
+def validation_errors(
+    samples: Samples,
+    splits: Sequence[Split],
+    gammas: Array,
+    ridges: Array,
+    prior_log_odds: Array | None,
+    *,
+    whole_grid: bool,
+    n_jobs: int | None,
+) -> tuple[Array, list[list[Path]]]:
+    """Mean squared validation error, n_ridges × n_gammas × n_splits, and the paths of each split.
+
+    NaN marks a γ at which a path had already stopped.
+    """
+    results = Parallel(n_jobs=n_jobs)(
+        delayed(_one_split)(samples, split, gammas, ridges, prior_log_odds, whole_grid) for split in splits
+    )
+    return np.stack([errors for errors, _ in results], axis=2), [paths for _, paths in results]
+
+
+def _one_split(
+    samples: Samples,
+    split: Split,
+    gammas: Array,
+    ridges: Array,
+    prior_log_odds: Array | None,
+    whole_grid: bool,
+) -> tuple[Array, list[Path]]:
+    train, test = split
+    part, unseen = samples.take(train), samples.take(test)
+    errors = np.full((len(ridges), len(gammas)), np.nan)
+    paths = []
+    for row, ridge in enumerate(ridges):
+        path = trace(part, gammas, Model(prior_log_odds, float(ridge)), whole_grid=whole_grid)
+        errors[row, : len(path)] = path_errors(path, part, unseen)
+        paths.append(path)
+    return errors, paths
+
+
+def path_errors(path: Path, train: Samples, unseen: Samples) -> Array:
+    """Mean squared error, on unseen samples, of every solution of a path fitted to others."""
+    coefs = path.coefs
+    used = np.flatnonzero(np.diff(coefs.tocsr().indptr))
+    v = coefs[used].toarray()
+    intercepts = train.y_mean - train.x_mean[used] @ v
+    errors = (unseen.y + unseen.y_mean)[:, None] - (unseen.design.columns(used) @ v + intercepts)
+    return unseen.weights @ errors**2
+
+
+def choose(errors: Array, *, one_standard_error: bool) -> Choice:
+    """The grid point of least mean error; or the sparsest with the same λ within one standard error of it.
+
+    Only γ that every split has reached are candidates. Among equals the smallest λ and then the smallest γ is taken.
+    """
+    mean = errors.mean(axis=2)  # NaN where any split is
+    ridge, gamma = np.unravel_index(np.nanargmin(mean), mean.shape)
+    n_splits = errors.shape[2]
+    if one_standard_error and n_splits > 1:
+        bound = mean[ridge, gamma] + errors[ridge, gamma].std(ddof=1) / np.sqrt(n_splits)
+        gamma = np.flatnonzero(mean[ridge] <= bound)[0]
+    return Choice(int(ridge), int(gamma))
