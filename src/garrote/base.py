@@ -49,5 +49,7 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
             "seen, so give zero or positive numbers."
         )
     if not weights.any():
-        raise ValueError("sample_weight is zero for every sample; give at least two samples a positive weight.")
+        raise ValueError(
+            "sample_weight is zero for every sample; give at least two samples a positive weight."
+        )
     return weights
