@@ -1,0 +1,113 @@
+"""Each method by its name, as a function (train, validation) → fitted model: the protocol of the paper.
+
+A method with a regularisation parameter is fitted on the training set for a grid of values, and the fit with
+the smallest squared error on the validation set is returned as it is, without a refit. A method with nothing
+to choose on the validation set is fitted on both sets together, so that all see the same data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
+
+from garrote.base import Array
+from garrote.comparators.breiman import NonNegativeGarrote, alpha_grid, first_step
+from garrote.comparators.pmf import PairedMeanField
+from garrote.comparators.spike_slab import centred
+
+#: Points of every grid, and the smallest Lasso penalty relative to the one that switches all features off.
+N_GRID = 100
+SMALLEST_PENALTY = 1e-3
+#: Share of L1 in the elastic net's penalty.
+L1_RATIOS = (0.1, 0.5, 0.9)
+#: The ridge grid, relative to the mean squared norm of the columns.
+RIDGE_RANGE = (1e-4, 1e4)
+
+
+class Data(NamedTuple):
+    """Inputs and response."""
+
+    X: Array
+    y: Array
+
+
+#: (train, validation) → a fitted model with ``predict`` and ``coef_``.
+Method = Callable[[Data, Data], Any]
+
+
+def merged(train: Data, validation: Data) -> Data:
+    """Both sets as one."""
+    return Data(np.vstack([train.X, validation.X]), np.concatenate([train.y, validation.y]))
+
+
+def best_on(validation: Data, fits: Iterable[Any]) -> Any:
+    """The fit with the smallest squared error on the validation set, the first of equals."""
+    return min(fits, key=lambda fit: float(np.mean((validation.y - fit.predict(validation.X)) ** 2)))
+
+
+def selected(fit: Any) -> np.ndarray:
+    """Which features a fit uses: m > ½ where it has inclusion probabilities, non-zero weights elsewhere."""
+    inclusion = getattr(fit, "inclusion_", None)
+    return np.asarray(fit.coef_ != 0 if inclusion is None else inclusion > 0.5)
+
+
+def fit_ols(train: Data, validation: Data) -> Any:
+    """Least squares, of minimum norm where it is not unique."""
+    return LinearRegression().fit(*merged(train, validation))
+
+
+def fit_ridge(train: Data, validation: Data) -> Any:
+    """Ridge regression, its penalty chosen on the validation set."""
+    mean_sq_norm = train.X.shape[0] * train.X.var(axis=0).mean()
+    penalties = mean_sq_norm * np.geomspace(*RIDGE_RANGE, N_GRID)
+    return best_on(validation, (Ridge(alpha).fit(*train) for alpha in penalties))
+
+
+def fit_lasso(train: Data, validation: Data) -> Any:
+    """The Lasso, its penalty chosen on the validation set."""
+    return best_on(validation, (Lasso(alpha).fit(*train) for alpha in _l1_penalties(train)))
+
+
+def fit_elastic_net(train: Data, validation: Data) -> Any:
+    """The elastic net, penalty and share of L1 chosen on the validation set."""
+    fits = (
+        ElasticNet(alpha / share, l1_ratio=share).fit(*train)
+        for share in L1_RATIOS
+        for alpha in _l1_penalties(train)
+    )
+    return best_on(validation, fits)
+
+
+def fit_garrote(train: Data, validation: Data) -> Any:
+    """Breiman's garrote after the best ridge regression, so that features may outnumber samples."""
+    n_train = train.X.shape[0]
+    ridge = fit_ridge(train, validation).alpha / n_train
+    data = centred(*train, np.ones(n_train))
+    alphas = alpha_grid(data, first_step(data, ridge), N_GRID)
+    return best_on(validation, (NonNegativeGarrote(alpha=alpha, ridge=ridge).fit(*train) for alpha in alphas))
+
+
+def fit_pmf(train: Data, validation: Data) -> Any:
+    """Paired mean field, which learns its hyperparameters from all the data."""
+    return PairedMeanField(random_state=0).fit(*merged(train, validation))
+
+
+def _l1_penalties(train: Data) -> Array:
+    """The Lasso's grid: down from max_i |x_i·y|/n_samples, at which every weight is zero."""
+    X, y = train.X - train.X.mean(axis=0), train.y - train.y.mean()
+    largest = float(np.abs(X.T @ y).max()) / y.size
+    return np.geomspace(largest, SMALLEST_PENALTY * largest, N_GRID)
+
+
+#: Every method that reproduction and benchmark compare. To add one, write its function and name it here.
+METHODS: dict[str, Method] = {
+    "ols": fit_ols,
+    "ridge": fit_ridge,
+    "lasso": fit_lasso,
+    "elastic-net": fit_elastic_net,
+    "garrote": fit_garrote,
+    "pmf": fit_pmf,
+}
