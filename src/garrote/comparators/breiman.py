@@ -30,6 +30,8 @@ class NonNegativeGarrotePath(NamedTuple):
     shrinkage: Array
     #: w, the first step's estimate.
     first_step: Array
+    #: Passes of coordinate descent over all α.
+    n_iter: int
 
     @property
     def budgets(self) -> Array:
@@ -64,10 +66,16 @@ def shrinkage_path(
     """The path at the given α, in descending order."""
     # lasso_path divides by its number of rows, the problem above by n_samples.
     scale = np.sqrt(data.y.size / data.n_samples)
-    alphas, c, _ = lasso_path(
-        scale * data.X * w, scale * data.y, alphas=alphas, positive=True, max_iter=max_iter, tol=tol
+    alphas, c, _, n_iters = lasso_path(
+        scale * data.X * w,
+        scale * data.y,
+        alphas=alphas,
+        positive=True,
+        max_iter=max_iter,
+        tol=tol,
+        return_n_iter=True,
     )
-    return NonNegativeGarrotePath(alphas, c.T, w)
+    return NonNegativeGarrotePath(alphas, c.T, w, int(np.sum(n_iters)))
 
 
 class NonNegativeGarrote(LinearModel):
@@ -105,6 +113,8 @@ class NonNegativeGarrote(LinearModel):
         The penalty, given or chosen.
     path_ : NonNegativeGarrotePath
         The path on all samples, from the largest α of the grid to ``alpha_`` or the end of the grid.
+    n_iter_ : int
+        Passes of coordinate descent along that path.
     """
 
     def __init__(
@@ -140,6 +150,7 @@ class NonNegativeGarrote(LinearModel):
         self.path_ = shrinkage_path(data, w, alphas, self.max_iter, self.tol)
         chosen = int(np.flatnonzero(self.path_.alphas == self.alpha_)[0])
         self.shrinkage_ = self.path_.shrinkage[chosen]
+        self.n_iter_ = self.path_.n_iter
         self.slab_coef_ = w
         self.coef_ = self.path_.coefs[chosen]
         self.inclusion_ = (self.shrinkage_ > 0).astype(np.float64)

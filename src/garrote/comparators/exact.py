@@ -1,7 +1,7 @@
 """The spike-and-slab posterior by enumeration of all 2^n_features subsets.
 
 One pass of symmetric elimination serves all subsets at once: level j holds, for each of the 2^j choices
-about the features before j, the Gram matrix of the features from j on (and y) with the chosen ones eliminated.
+about the features before j, the Gram matrix of the features from j on (and y), the chosen ones eliminated.
 Leaving j out drops its row, taking it in subtracts the Schur complement. The matrices shrink as their number
 doubles, so the whole tree costs about as much as a few passes over 2^n_features numbers. Posterior means come
 back up the same tree, by back-substitution, which is linear and so commutes with averaging over subsets.
@@ -73,7 +73,7 @@ def subset_means(rows: list[Array], probability: Array) -> tuple[Array, Array]:
     """E[s] and E[v] when each subset has the given probability and its weights solve its normal equations.
 
     Back-substitution for a subset with j in it is w_j = (c_j − Σ_{k>j} g_jk w_k)/pivot_j, zero without it.
-    Its average over all subsets that agree on the features before j needs only the averages of the level below.
+    Its average over all subsets that agree on the features before j needs only those of the level below.
     """
     inclusion = np.zeros(len(rows))
     mass, weights = probability, np.zeros((probability.size, 0))
@@ -203,10 +203,10 @@ class ExactSpikeSlab(SpikeSlabRegressor):
         self.slab_variance = slab_variance
         self.prior_inclusion = prior_inclusion
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ExactSpikeSlab:
-        """Fit to X (n_samples, n_features) and y; a weight counts how often its sample was seen."""
+    def fit(self, X: Any, y: Any) -> ExactSpikeSlab:
+        """Fit to X (n_samples, n_features) and y."""
         given = self._given()
-        data = self._regression(X, y, sample_weight)
+        data = self._regression(X, y)
         n_features = data.sq_norms.size
         if n_features > MAX_FEATURES:
             raise ValueError(

@@ -14,9 +14,8 @@ import numpy as np
 from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
 
 from garrote.base import Array
-from garrote.comparators.breiman import NonNegativeGarrote, alpha_grid, first_step
+from garrote.comparators.breiman import NonNegativeGarrote
 from garrote.comparators.pmf import PairedMeanField
-from garrote.comparators.spike_slab import centred
 
 #: Points of every grid, and the smallest Lasso penalty relative to the one that switches all features off.
 N_GRID = 100
@@ -83,11 +82,12 @@ def fit_elastic_net(train: Data, validation: Data) -> Any:
 
 def fit_garrote(train: Data, validation: Data) -> Any:
     """Breiman's garrote after the best ridge regression, so that features may outnumber samples."""
-    n_train = train.X.shape[0]
+    n_train = train.y.size
     ridge = fit_ridge(train, validation).alpha / n_train
-    data = centred(*train, np.ones(n_train))
-    alphas = alpha_grid(data, first_step(data, ridge), N_GRID)
-    return best_on(validation, (NonNegativeGarrote(alpha=alpha, ridge=ridge).fit(*train) for alpha in alphas))
+    both = merged(train, validation)
+    split = [(np.arange(n_train), np.arange(n_train, both.y.size))]
+    alpha = NonNegativeGarrote(ridge=ridge, n_alphas=N_GRID, cv=split).fit(*both).alpha_
+    return NonNegativeGarrote(alpha=alpha, ridge=ridge).fit(*train)
 
 
 def fit_pmf(train: Data, validation: Data) -> Any:

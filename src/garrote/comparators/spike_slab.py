@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import qr
-from scipy.sparse import issparse
 from scipy.special import logit
 
 from garrote.base import Array, LinearModel, check_weights
@@ -60,7 +59,7 @@ def centred(X: Any, y: Array, weights: Array) -> Regression:
     A sample of weight k thus counts as k samples. Where there are many more rows than columns, [X y] is
     replaced by the triangle of its QR decomposition, which keeps every inner product in few rows.
     """
-    X = np.asarray(X.todense() if issparse(X) else X, dtype=np.float64)
+    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     n_samples = float(weights.sum())
     x_mean = weights @ X / n_samples
     y_mean = float(weights @ y) / n_samples
@@ -124,7 +123,7 @@ class SpikeSlabRegressor(LinearModel):
     #: Whether ``slab_variance=np.inf``, the paper's flat prior on w, makes sense for this method.
     _flat_slab_allowed = False
 
-    def _regression(self, X: Any, y: Any, sample_weight: Any) -> Regression:
+    def _regression(self, X: Any, y: Any, sample_weight: Any = None) -> Regression:
         X, y = self._check_data(X, y)
         return centred(X, y, check_weights(sample_weight, X))
 
