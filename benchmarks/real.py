@@ -2,8 +2,9 @@
 
     python benchmarks/real.py [--splits 10] [--datasets diabetes hitters ...] [--out results/real]
 
-Every data set ships inside a package; nothing is downloaded. Each split trains on 70 % of the rows. Printed are the test errors
-of each method divided by LassoCV's on the same split (geometric mean over splits), and the number of features selected (median).
+Every data set ships inside a package; nothing is downloaded. Each split trains on 70 % of the rows. Printed are the
+test errors of each method divided by LassoCV's on the same split (geometric mean over splits), and the number of features
+selected (median).
 """
 
 from __future__ import annotations
@@ -97,9 +98,8 @@ def main() -> None:
     table.to_csv(args.out / "summary.csv")
     print(table.to_string())
     vg = table["VG/Lasso"]
-    print(
-        f"\ngeometric mean of VG/Lasso over {len(vg)} data sets: {np.exp(np.log(vg).mean()):.3f}; worst {vg.max():.3f} ({vg.idxmax()})"
-    )
+    mean = np.exp(np.log(vg).mean())
+    print(f"\ngeometric mean of VG/Lasso over {len(vg)} data sets: {mean:.3f}; worst {vg.max():.3f} ({vg.idxmax()})")
 
 
 if __name__ == "__main__":

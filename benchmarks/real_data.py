@@ -80,7 +80,7 @@ def diabetes_probes(copies=19, seed=0):
     X, y, names = diabetes()
     rng = np.random.default_rng(seed)
     P = [X[rng.permutation(len(X))] for _ in range(copies)]
-    return np.hstack([X] + P), y, names + [f"probe{k}_{n}" for k in range(copies) for n in names]
+    return np.hstack([X, *P]), y, names + [f"probe{k}_{n}" for k in range(copies) for n in names]
 
 
 def hitters():

@@ -1,0 +1,14 @@
+"""The inner loops: compiled where the extension was built, plain NumPy elsewhere, with the same answers."""
+
+from __future__ import annotations
+
+try:
+    from garrote._fast import gibbs_sweep, pmf_sweep
+
+    COMPILED = True
+except ImportError:
+    from garrote._plain import gibbs_sweep, pmf_sweep
+
+    COMPILED = False
+
+__all__ = ["COMPILED", "gibbs_sweep", "pmf_sweep"]

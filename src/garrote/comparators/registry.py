@@ -1,0 +1,131 @@
+"""Each method by its name, as a function (train, validation) → fitted model: the protocol of the paper.
+
+A method with a regularisation parameter is fitted on the training set for a grid of values, and the fit with
+the smallest squared error on the validation set is returned as it is, without a refit. A method with nothing
+to choose on the validation set is fitted on both sets together, so that all see the same data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge, enet_path
+
+from garrote.comparators.breiman import NonNegativeGarrote
+from garrote.comparators.pmf import PairedMeanField
+from garrote.datasets import Data
+from garrote.estimators import VariationalGarroteCV
+
+#: Points of every grid, and the smallest Lasso penalty relative to the one that switches all features off.
+N_GRID = 100
+SMALLEST_PENALTY = 1e-3
+#: Share of L1 in the elastic net's penalty.
+L1_RATIOS = (0.1, 0.5, 0.9)
+#: The ridge grid, relative to the mean squared norm of the columns.
+RIDGE_RANGE = (1e-4, 1e4)
+
+
+#: (train, validation) → a fitted model with ``predict`` and ``coef_``.
+Method = Callable[[Data, Data], Any]
+
+
+def merged(train: Data, validation: Data) -> Data:
+    """Both sets as one."""
+    return Data(np.vstack([train.X, validation.X]), np.concatenate([train.y, validation.y]))
+
+
+def one_split(train: Data, validation: Data) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The positions of both sets in ``merged``, as the single split of a cross-validation."""
+    n_train, n_all = train.y.size, train.y.size + validation.y.size
+    return [(np.arange(n_train), np.arange(n_train, n_all))]
+
+
+def best_on(validation: Data, fits: Iterable[Any]) -> Any:
+    """The fit with the smallest squared error on the validation set, the first of equals."""
+    return min(fits, key=lambda fit: float(np.mean((validation.y - fit.predict(validation.X)) ** 2)))
+
+
+def selected(fit: Any) -> np.ndarray:
+    """Which features a fit uses: m > ½ where it has inclusion probabilities, non-zero weights elsewhere."""
+    inclusion = getattr(fit, "inclusion_", None)
+    return np.asarray(fit.coef_ != 0 if inclusion is None else inclusion > 0.5)
+
+
+def fit_ols(train: Data, validation: Data) -> Any:
+    """Least squares, of minimum norm where it is not unique."""
+    return LinearRegression().fit(*merged(train, validation))
+
+
+def fit_ridge(train: Data, validation: Data) -> Any:
+    """Ridge regression, its penalty chosen on the validation set."""
+    mean_sq_norm = train.X.shape[0] * train.X.var(axis=0).mean()
+    penalties = mean_sq_norm * np.geomspace(*RIDGE_RANGE, N_GRID)
+    return best_on(validation, (Ridge(alpha).fit(*train) for alpha in penalties))
+
+
+def fit_lasso(train: Data, validation: Data) -> Any:
+    """The Lasso, its penalty chosen on the validation set."""
+    _, alpha = _best_on_path(train, validation, l1_ratio=1.0)
+    return Lasso(alpha).fit(*train)
+
+
+def fit_elastic_net(train: Data, validation: Data) -> Any:
+    """The elastic net, penalty and share of L1 chosen on the validation set."""
+    choices = [(*_best_on_path(train, validation, l1_ratio), l1_ratio) for l1_ratio in L1_RATIOS]
+    _, alpha, l1_ratio = min(choices)
+    return ElasticNet(alpha, l1_ratio=l1_ratio).fit(*train)
+
+
+def fit_garrote(train: Data, validation: Data) -> Any:
+    """Breiman's garrote after the best ridge regression, so that features may outnumber samples."""
+    ridge = fit_ridge(train, validation).alpha / train.y.size
+    search = NonNegativeGarrote(ridge=ridge, n_alphas=N_GRID, cv=one_split(train, validation))
+    alpha = search.fit(*merged(train, validation)).alpha_
+    return NonNegativeGarrote(alpha=alpha, ridge=ridge).fit(*train)
+
+
+def fit_vg(train: Data, validation: Data) -> Any:
+    """The Variational Garrote as in the paper: flat slab, γ chosen on the validation set, no refit."""
+    search = VariationalGarroteCV(ridges=[0.0], cv=one_split(train, validation), refit=False)
+    return search.fit(*merged(train, validation))
+
+
+def fit_vg_default(train: Data, validation: Data) -> Any:
+    """The Variational Garrote with the library's defaults: folds over all samples, and a refit."""
+    return VariationalGarroteCV().fit(*merged(train, validation))
+
+
+def fit_pmf(train: Data, validation: Data) -> Any:
+    """Paired mean field, which learns its hyperparameters from all the data."""
+    return PairedMeanField(random_state=0).fit(*merged(train, validation))
+
+
+def _best_on_path(train: Data, validation: Data, l1_ratio: float) -> tuple[float, float]:
+    """(validation error, penalty) of the best fit on the warm-started path of the elastic net.
+
+    The grid goes down from max_i |x_i·y|/(n_samples l1_ratio), at which every weight is zero.
+    """
+    x_mean, y_mean = train.X.mean(axis=0), train.y.mean()
+    X, y = np.asfortranarray(train.X - x_mean), train.y - y_mean
+    largest = float(np.abs(X.T @ y).max()) / (y.size * l1_ratio)
+    grid = np.geomspace(largest, SMALLEST_PENALTY * largest, N_GRID)
+    alphas, coefs, _ = enet_path(X, y, l1_ratio=l1_ratio, alphas=grid)
+    residuals = (validation.y - y_mean)[:, None] - (validation.X - x_mean) @ coefs
+    errors = (residuals**2).mean(axis=0)
+    best = int(np.argmin(errors))
+    return float(errors[best]), float(alphas[best])
+
+
+#: Every method that reproduction and benchmark compare. To add one, write its function and name it here.
+METHODS: dict[str, Method] = {
+    "ols": fit_ols,
+    "ridge": fit_ridge,
+    "lasso": fit_lasso,
+    "elastic-net": fit_elastic_net,
+    "garrote": fit_garrote,
+    "pmf": fit_pmf,
+    "vg": fit_vg,
+    "vg-default": fit_vg_default,
+}
