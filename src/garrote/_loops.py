@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 try:
-    from garrote._fast import gibbs_sweep, pmf_sweep
+    from garrote._fast import BlockDescent, gibbs_sweep, pmf_sweep
 
     COMPILED = True
 except ImportError:
+    BlockDescent = None  # its plain twin is garrote.minimise.minimise_plain
     from garrote._plain import gibbs_sweep, pmf_sweep
 
     COMPILED = False
 
-__all__ = ["COMPILED", "gibbs_sweep", "pmf_sweep"]
+__all__ = ["COMPILED", "BlockDescent", "gibbs_sweep", "pmf_sweep"]

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 from scipy.special import expit
 
 from garrote.arrays import Array, Index
@@ -47,7 +47,7 @@ DECIDED = 1e-6
 
 @dataclass(slots=True)
 class Energy:
-    """F at one θ, its minimisers w and β, and the linear algebra that found them."""
+    """F at one θ, and its minimisers w and β."""
 
     theta: Array
     m: Array
@@ -57,21 +57,26 @@ class Energy:
     free_energy: float
     target: Array  #: γ + (β n_samples/2) w² d, the right-hand side of Eq. (m) in θ
     residual: float  #: max |σ(target) − m|, zero at a fixed point
+
+
+@dataclass(slots=True)
+class FactorizedEnergy(Energy):
+    """F with the linear algebra that found it, from which a Newton step follows."""
+
     on: Index  #: positions that are in the linear system
     cholesky: Array  #: of M on those positions
 
 
 @dataclass(frozen=True, slots=True)
 class Penalty:
-    """What F depends on besides the data: γ (one per feature), λ, β if it is known, and noise explained elsewhere."""
+    """What F depends on besides the data: γ (one per feature), λ, and β if it is known."""
 
     gamma: Array
     ridge: float = 0.0
     beta: float | None = None
-    explained: float = 0.0  #: variance that negligible features outside the block explain
 
 
-def evaluate(block: Block, theta: Array, penalty: Penalty) -> Energy:
+def evaluate(block: Block, theta: Array, penalty: Penalty) -> FactorizedEnergy:
     """F(m) at m = σ(θ), with everything that a step needs."""
     m = expit(theta)
     d = block.chi * (1.0 + penalty.ridge)
@@ -87,7 +92,7 @@ def evaluate(block: Block, theta: Array, penalty: Penalty) -> Energy:
     v[on] = s * u
     least_squares, c = block.residual(on, v[on])
     w = (c + block.chi * v) / d
-    noise = least_squares + float(slack @ u**2) - penalty.explained
+    noise = least_squares + float(slack @ u**2)
     if len(on) < len(m):  # the others, to first order in their inclusions
         light = v == 0.0
         v[light] = (m * w)[light]
@@ -96,7 +101,7 @@ def evaluate(block: Block, theta: Array, penalty: Penalty) -> Energy:
     beta = 1.0 / noise if penalty.beta is None else penalty.beta
     target = penalty.gamma + (0.5 * beta * block.n_samples) * w**2 * d
     np.minimum(target, THETA_MAX, out=target)
-    return Energy(
+    return FactorizedEnergy(
         theta=theta,
         m=m,
         w=w,
@@ -122,15 +127,15 @@ def bernoulli_term(theta: Array, m: Array, gamma: Array) -> float:
     return float(m @ (theta - gamma) - np.logaddexp(0.0, theta).sum())
 
 
-def newton_step(block: Block, at: Energy, penalty: Penalty) -> Array:
+def newton_step(block: Block, at: FactorizedEnergy, penalty: Penalty) -> Array:
     """Newton's step in θ on the undecided features, the fixed-point step on the others.
 
     With T = diag √(m(1 − m)) the Hessian of F is T⁻¹ (I + T K T) T⁻¹, where
 
-        K_ij = β n_samples w_i d_i w_j [χ'⁻¹χ°]_ij − (β² n_samples/2) w_i² d_i w_j² d_j,
+        K_ij = β n_samples a_i a_j (δ_ij/d_i − [M⁻¹]_ij) − (β² n_samples/2) w_i² d_i w_j² d_j,    a_i = w_i d_i/√m_i;
 
-    χ' is the matrix of Eq. (v) and χ° is χ without its diagonal; the last term is absent when β is given. Where the
-    Hessian is not positive definite, the fixed-point step, which always descends, is returned.
+    the last term is absent when β is given. Where the Hessian is not positive definite, the fixed-point step, which
+    always descends, is returned.
     """
     step = at.target - at.theta
     spread = at.m[at.on] * expit(-at.theta[at.on])
@@ -138,19 +143,20 @@ def newton_step(block: Block, at: Energy, penalty: Penalty) -> Array:
     if not len(local):
         return step
     undecided = at.on[local]
-    d, w = block.chi[undecided] * (1.0 + penalty.ridge), at.w[undecided]
-    off_diagonal = block.gram[np.ix_(at.on, undecided)]
-    off_diagonal[local, np.arange(len(local))] -= block.chi[undecided]
-    s = np.sqrt(at.m[at.on])
-    # χ'⁻¹ = S⁻¹ M⁻¹ S
-    response = dpotrs(at.cholesky, s[:, None] * off_diagonal, lower=1)[0][local] / s[local, None]
+    d, w, m = block.chi[undecided] * (1.0 + penalty.ridge), at.w[undecided], at.m[undecided]
+    unit = np.zeros((len(at.on), len(local)), order="F")
+    unit[local, np.arange(len(local))] = 1.0
+    half = dtrtrs(at.cholesky, unit, lower=1, overwrite_b=1)[0]  # M⁻¹ = halfᵀ half on the undecided features
     beta = 1.0 / at.noise if penalty.beta is None else penalty.beta
-    curvature = (beta * block.n_samples) * (w * d)[:, None] * response * w
+    a = w * d / np.sqrt(m)
+    curvature = -np.outer(a, a) * (half.T @ half)
+    curvature.flat[:: len(local) + 1] += a**2 / d
+    curvature *= beta * block.n_samples
     if penalty.beta is None:
         evidence = w**2 * d
         curvature -= (0.5 * beta**2 * block.n_samples) * np.outer(evidence, evidence)
     t = np.sqrt(spread[local])
-    hessian = t[:, None] * (0.5 * (curvature + curvature.T)) * t
+    hessian = t[:, None] * curvature * t
     hessian.flat[:: len(local) + 1] += 1.0
     chol, failed = dpotrf(hessian, lower=1, overwrite_a=1)
     if not failed:
@@ -159,10 +165,9 @@ def newton_step(block: Block, at: Energy, penalty: Penalty) -> Array:
 
 
 def _heavy(m: Array) -> Index:
-    """Positions, in order, of the features whose inclusions are not negligible in total; at least one."""
-    order = np.argsort(m)
-    first = np.searchsorted(np.cumsum(m[order]), NEGLIGIBLE_MASS)
-    return np.sort(order[min(int(first), len(m) - 1) :])
+    """Positions of the features that are in the linear system; the others' inclusions are negligible in total."""
+    on = np.flatnonzero(m > NEGLIGIBLE_MASS / len(m))
+    return on if len(on) else np.array([m.argmax()])
 
 
 def _cholesky(block: Block, on: Index, s: Array, slack: Array) -> Array:

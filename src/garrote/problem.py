@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
+from garrote._loops import BlockDescent
 from garrote.arrays import Array, Index
 from garrote.checks import check_inputs, check_outputs, check_weights
 from garrote.design import Design, as_design
@@ -43,6 +45,13 @@ class Block:
     root: Array | None = None
     target: Array | None = None
     floor: float = 0.0
+
+    @cached_property
+    def kernel(self) -> BlockDescent:
+        """The compiled descent on this block, with its working memory."""
+        return BlockDescent(
+            self.root, self.target, self.gram, self.chi, self.b, self.floor, self.sigma2_y, self.n_samples
+        )
 
     def residual(self, on: Index, v: Array) -> tuple[float, Array]:
         """⟨(y − x·v)²⟩ for v on the positions ``on``, and c_i = ⟨x_i (y − x·v)⟩ of every feature."""

@@ -140,7 +140,7 @@ class WorkingSet:
     def _residual(self, block: Block, run: Descent, background: BackgroundLike | None) -> Array:
         """The residual in root coordinates, with the background's part removed."""
         assert block.root is not None and block.target is not None
-        e = block.target - block.root[:, run.end.on] @ run.end.v[run.end.on]
+        e = block.target - block.root @ run.end.v
         return e if background is None else background.residual(e)
 
     def _kappa(self, run: Descent) -> float:
