@@ -7,8 +7,8 @@ variance.
 - While that is little, they are a vector over the samples, Σ m_i w_i x_i, subtracted from y (:class:`Background`).
 - When their inclusions add up to a sizeable part of n_samples, their w are eliminated jointly: the appendix's dual.
   Given m, the residual is A⁻¹(y − x_W·v_W) with A = 1 + Σ_i m_i/(d_i − m_i χ_ii) x_i x_iᵀ/n_samples, and the working
-  set sees A^(−1/2) times root and target (:class:`DiffuseBackground`). Features with m > ½ are in the working set, so
-  m/(1 − m) ≤ 1 and nothing overflows.
+  set sees A^(−1/2) times root and target (:class:`DiffuseBackground`). Features with m > 0.9 are in the working set, so
+  m/(1 − m) ≤ 9 and nothing overflows.
 """
 
 from __future__ import annotations

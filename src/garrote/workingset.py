@@ -36,6 +36,12 @@ HEAVY = 0.15
 #: An outside feature with a larger inclusion than this enters the working set.
 ENTRY = 5e-3
 
+#: With a heavy background, only features with a larger inclusion than this enter.
+CERTAIN = 0.9
+
+#: A working set of more features than this is refused: nothing sparse is asked for.
+LARGEST = 20_000
+
 #: At most this many features enter after one pass.
 ENTRANTS = 64
 
@@ -82,6 +88,11 @@ class WorkingSet:
             self._look(problem.b, problem.root_target)
 
     def _use(self, features: Index) -> None:
+        if len(features) > LARGEST and not self.whole:
+            raise ValueError(
+                f"more than {LARGEST} of {self.problem.n_features} features would be selected; choose a more negative "
+                "gamma, or use ridge regression where everything matters."
+            )
         self.features = features
         self.block: Block = self.problem.block(features, shorten=self.whole)
         odds = self.model.prior_log_odds
@@ -196,15 +207,20 @@ class WorkingSet:
         return DiffuseBackground.build(self.samples, features, theta, prior, gamma, self.model.ridge, settled)
 
     def _entrants(self, c: Array, gamma: float, kappa: float) -> Index:
-        """The outside features whose inclusion exceeds ENTRY, or the ENTRANTS largest of them."""
+        """The outside features whose inclusion exceeds ENTRY, or the ENTRANTS largest of them.
+
+        Where very many do, the dual takes care of them, and only those that are nearly certain enter.
+        """
         varying = self.problem.varying
         log_odds = np.full(self.problem.n_features, -np.inf)
         log_odds[varying] = kappa * c[varying] ** 2 / self.problem.chi[varying]
         if self.model.prior_log_odds is not None:
             log_odds += self.model.prior_log_odds
         log_odds[self.features] = -np.inf
-        top = np.argpartition(log_odds, -ENTRANTS)[-ENTRANTS:]
-        return np.sort(top[log_odds[top] > logit(ENTRY) - gamma])
+        most = min(ENTRANTS, len(log_odds))
+        top = np.argpartition(log_odds, -most)[-most:]
+        heavy = math.isfinite(gamma) and expit(log_odds + gamma).sum() > HEAVY * self.problem.n_samples
+        return np.sort(top[log_odds[top] + gamma > logit(CERTAIN if heavy else ENTRY)])
 
     def _look(self, c: Array, residual: Array) -> None:
         """Remember the outside features' correlations c with this residual."""
