@@ -3,8 +3,8 @@
     python benchmarks/real.py [--splits 10] [--datasets diabetes hitters ...] [--out results/real]
 
 Every data set ships inside a package; nothing is downloaded. Each split trains on 70 % of the rows. Printed are the
-test errors of each method divided by LassoCV's on the same split (geometric mean over splits), and the number of features
-selected (median).
+test errors of each method divided by LassoCV's on the same split (geometric mean over splits), and the number of
+features selected (median).
 """
 
 from __future__ import annotations

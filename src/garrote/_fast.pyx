@@ -199,7 +199,7 @@ cdef class BlockDescent:
             self.theta[trial, i] = self.theta[k, i] + length * self.step[i]
         self.evaluate(trial)
         if self.free_energy[trial] <= self.free_energy[k] or (
-            self.free_energy[trial] - self.free_energy[k] <= ROUNDING * (1.0 + fabs(self.free_energy[k]))
+            self.free_energy[trial] - self.free_energy[k] <= self.rounding_error(k)
             and self.residual[trial] < self.residual[k]
         ):
             self.at = trial
@@ -300,9 +300,8 @@ cdef class BlockDescent:
                 else:
                     self.v[k, i] = self.m[k, i] * self.w[k, i]
                     total -= self.v[k, i] * self.c[i]
-        total = fmax(total, NOISE_FLOOR * self.sigma2_y)
         self.noise[k] = total
-        beta = self.beta if self.fixed_beta else 1.0 / total
+        beta = self.precision(k)
         self.free_energy[k] = 0.5 * self.n_samples * (log(TWO_PI / beta) + beta * total)
         self.residual[k] = 0.0
         for i in range(self.width):
@@ -314,10 +313,17 @@ cdef class BlockDescent:
                 - fmax(self.theta[k, i], 0.0) - log1p(exp(-fabs(self.theta[k, i])))
             )
 
+    cdef double rounding_error(self, int k) noexcept nogil:
+        cdef double good = self.sigma2_y / fmax(self.noise[k], NOISE_FLOOR * self.sigma2_y)
+        return ROUNDING * (1.0 + fabs(self.free_energy[k]) + 0.01 * self.n_samples * sqrt(good))
+
+    cdef double precision(self, int k) noexcept nogil:
+        return self.beta if self.fixed_beta else 1.0 / fmax(self.noise[k], NOISE_FLOOR * self.sigma2_y)
+
     cdef void newton(self, int k) noexcept nogil:
         """The step in θ: Newton's on the undecided features, the fixed-point step on the others."""
         cdef int i, p, q, n = self.n_on[k], undecided = 0, info
-        cdef double beta = self.beta if self.fixed_beta else 1.0 / self.noise[k]
+        cdef double beta = self.precision(k)
         cdef double one = 1.0, zero = 0.0, spread, d, rank_one
         for i in range(self.width):
             self.step[i] = self.goal[k, i] - self.theta[k, i]
@@ -339,7 +345,9 @@ cdef class BlockDescent:
             self.inverse[p * n + self.local[p]] = 1.0
         dtrsm("L", "L", "N", "N", &n, &undecided, &one, &self.chol[k, 0], &n, &self.inverse[0], &n)
         dsyrk("L", "T", &undecided, &n, &one, &self.inverse[0], &n, &zero, &self.hessian[0], &undecided)
-        rank_one = 0.0 if self.fixed_beta else 0.5 * beta * beta * self.n_samples
+        rank_one = 0.5 * beta * beta * self.n_samples
+        if self.fixed_beta or self.noise[k] <= NOISE_FLOOR * self.sigma2_y:
+            rank_one = 0.0
         for p in range(undecided):
             i = self.on[k, self.local[p]]
             d = self.chi[i] * (1.0 + self.ridge)

@@ -35,7 +35,7 @@ from garrote.problem import Block
 #: so the error in F is of the order of its square.
 NEGLIGIBLE_MASS = 1e-7
 
-#: 1/β never falls below this fraction of σ_y²: there, the residual is rounding error.
+#: 1/β never falls below this fraction of σ_y²: there, the residual is rounding error. F goes on smoothly, with β fixed.
 NOISE_FLOOR = 1e-20
 
 #: |θ| beyond which m is 0 or 1 in double precision and θ carries no information.
@@ -53,7 +53,7 @@ class Energy:
     m: Array
     w: Array
     v: Array
-    noise: float  #: E = 1/β
+    noise: float  #: E, which is 1/β where β is not given
     free_energy: float
     target: Array  #: γ + (β n_samples/2) w² d, the right-hand side of Eq. (m) in θ
     residual: float  #: max |σ(target) − m|, zero at a fixed point
@@ -97,8 +97,7 @@ def evaluate(block: Block, theta: Array, penalty: Penalty) -> FactorizedEnergy:
         light = v == 0.0
         v[light] = (m * w)[light]
         noise -= float(v[light] @ c[light])
-    noise = max(noise, NOISE_FLOOR * block.sigma2_y)
-    beta = 1.0 / noise if penalty.beta is None else penalty.beta
+    beta = precision(noise, penalty, block)
     target = penalty.gamma + (0.5 * beta * block.n_samples) * w**2 * d
     np.minimum(target, THETA_MAX, out=target)
     return FactorizedEnergy(
@@ -107,7 +106,7 @@ def evaluate(block: Block, theta: Array, penalty: Penalty) -> FactorizedEnergy:
         w=w,
         v=v,
         noise=noise,
-        free_energy=gaussian_term(noise, penalty.beta, block.n_samples) + bernoulli_term(theta, m, penalty.gamma),
+        free_energy=gaussian_term(noise, beta, block.n_samples) + bernoulli_term(theta, m, penalty.gamma),
         target=target,
         residual=float(np.abs(expit(target) - m).max()),
         on=on,
@@ -115,10 +114,13 @@ def evaluate(block: Block, theta: Array, penalty: Penalty) -> FactorizedEnergy:
     )
 
 
-def gaussian_term(noise: float, beta: float | None, n_samples: float) -> float:
-    """n_samples/2 (log 2π/β + β E), the likelihood's part of F; β = 1/E where it is not given."""
-    if beta is None:
-        return 0.5 * n_samples * (1.0 + math.log(2.0 * math.pi * noise))
+def precision(noise: float, penalty: Penalty, block: Block) -> float:
+    """β: as given, or 1/E, but never more than the noise floor allows."""
+    return penalty.beta or 1.0 / max(noise, NOISE_FLOOR * block.sigma2_y)
+
+
+def gaussian_term(noise: float, beta: float, n_samples: float) -> float:
+    """n_samples/2 (log 2π/β + β E), the likelihood's part of F."""
     return 0.5 * n_samples * (math.log(2.0 * math.pi / beta) + beta * noise)
 
 
@@ -147,12 +149,12 @@ def newton_step(block: Block, at: FactorizedEnergy, penalty: Penalty) -> Array:
     unit = np.zeros((len(at.on), len(local)), order="F")
     unit[local, np.arange(len(local))] = 1.0
     half = dtrtrs(at.cholesky, unit, lower=1, overwrite_b=1)[0]  # M⁻¹ = halfᵀ half on the undecided features
-    beta = 1.0 / at.noise if penalty.beta is None else penalty.beta
+    beta = precision(at.noise, penalty, block)
     a = w * d / np.sqrt(m)
     curvature = -np.outer(a, a) * (half.T @ half)
     curvature.flat[:: len(local) + 1] += a**2 / d
     curvature *= beta * block.n_samples
-    if penalty.beta is None:
+    if penalty.beta is None and at.noise > NOISE_FLOOR * block.sigma2_y:  # β follows E
         evidence = w**2 * d
         curvature -= (0.5 * beta**2 * block.n_samples) * np.outer(evidence, evidence)
     t = np.sqrt(spread[local])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from garrote._loops import COMPILED
 from garrote.arrays import Array
-from garrote.energy import Energy, FactorizedEnergy, Penalty, evaluate, newton_step
+from garrote.energy import NOISE_FLOOR, Energy, FactorizedEnergy, Penalty, evaluate, newton_step
 from garrote.problem import Block
 
 #: Largest change of a feature's θ in one Newton step; beyond it the quadratic model means nothing.
@@ -17,7 +18,7 @@ TRUST = 8.0
 #: A descent that needs a shorter step than this has reached the rounding error of F.
 SHORTEST_STEP = 1e-4
 
-#: Relative differences of F below this are rounding error; there, the smaller residual decides.
+#: Relative accuracy of F; where a difference is smaller, the smaller residual decides.
 ROUNDING = 1e-13
 
 
@@ -29,7 +30,9 @@ class Descent:
     n_iter: int = 0  #: accepted steps
     n_factorizations: int = 1  #: evaluations of F, one Cholesky factorisation each
     converged: bool = False
-    energies: list[float] = field(default_factory=list)  #: F at the start and after each step: never rises, but by rounding
+    energies: list[float] = field(
+        default_factory=list
+    )  #: F at the start and after each step: never rises
 
 
 def minimise(block: Block, theta: Array, penalty: Penalty, *, tol: float = 1e-8, max_iter: int = 500) -> Descent:
@@ -82,6 +85,12 @@ def _try(block: Block, at: Energy, step: Array, penalty: Penalty, run: Descent) 
     trial = evaluate(block, at.theta + step, penalty)
     run.n_factorizations += 1
     rise = trial.free_energy - at.free_energy
-    if rise <= 0.0 or (rise <= ROUNDING * (1.0 + abs(at.free_energy)) and trial.residual < at.residual):
+    if rise <= 0.0 or (rise <= rounding_error(block, at) and trial.residual < at.residual):
         return trial
     return None
+
+
+def rounding_error(block: Block, at: Energy) -> float:
+    """How exactly F is known: the residual y − x·v is a difference, which costs digits of E when the fit is good."""
+    good = block.sigma2_y / max(at.noise, NOISE_FLOOR * block.sigma2_y)
+    return ROUNDING * (1.0 + abs(at.free_energy) + 0.01 * block.n_samples * math.sqrt(good))

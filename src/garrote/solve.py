@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from garrote.arrays import Array, Index
 from garrote.checks import check_number, check_prior_log_odds
-from garrote.energy import THETA_MAX
+from garrote.energy import NOISE_FLOOR, THETA_MAX
 from garrote.minimise import Descent
 from garrote.problem import Problem, as_problem
 from garrote.workingset import Found, Model, WorkingSet
@@ -131,7 +131,7 @@ def make_solution(active: WorkingSet, gamma: float, found: Found, branch: str) -
         features=active.features[: len(end.m)],
         inclusion=end.m,
         slab=end.w,
-        beta=1.0 / end.noise if model.beta is None else model.beta,
+        beta=model.beta or 1.0 / max(end.noise, NOISE_FLOOR * problem.sigma2_y),
         free_energy=found.free_energy + _constant_columns(problem, gamma, model),
         n_iter=found.run.n_iter,
         residual=end.residual,

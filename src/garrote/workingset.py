@@ -20,7 +20,7 @@ from scipy.special import expit, logit
 
 from garrote.arrays import Array, Index
 from garrote.background import Background, BackgroundLike, DiffuseBackground, Outside
-from garrote.energy import Penalty
+from garrote.energy import NOISE_FLOOR, Penalty
 from garrote.minimise import Descent, minimise
 from garrote.problem import Block, Problem, Samples
 
@@ -156,7 +156,7 @@ class WorkingSet:
 
     def _kappa(self, run: Descent) -> float:
         """κ = β n_samples / (2 (1 + λ)), so that κ c²/χ is a feature's evidence (βn/2) w² d."""
-        beta = 1.0 / run.end.noise if self.model.beta is None else self.model.beta
+        beta = self.model.beta or 1.0 / max(run.end.noise, NOISE_FLOOR * self.problem.sigma2_y)
         return 0.5 * beta * self.problem.n_samples / (1.0 + self.model.ridge)
 
     def _stale(

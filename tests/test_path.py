@@ -1,0 +1,140 @@
+"""The path: as low in F as the printed algorithm and lower, its grid, its branches, its stop, its sparse storage."""
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+from oracle import printed_path
+from scipy.special import expit, logit
+
+from garrote import garrote_path
+from garrote.datasets import example1, example2, sparse_regression
+from garrote.path import default_gammas, gamma_min
+from garrote.problem import Samples
+from garrote.solve import solve
+
+INSTANCES = 20
+
+
+def strongly_correlated(sigma2):
+    return lambda rng: sparse_regression(100, 100, 20, zeta=0.95, sigma=np.sqrt(sigma2), rng=rng)[:2]
+
+
+FAMILIES = {
+    "Example 1": lambda rng: example1(rng).train,
+    "Example 2": lambda rng: example2(rng).train,
+    "ζ = 0.95, σ² = 0.1": strongly_correlated(1e-1),
+    "ζ = 0.95, σ² = 0.01": strongly_correlated(1e-2),
+    "ζ = 0.95, σ² = 0.0001": strongly_correlated(1e-4),
+}
+
+
+def free_energies(family, seed):
+    """Ours and the printed algorithm's F on the same γ, where the printed one converged."""
+    X, y = FAMILIES[family](np.random.default_rng(seed))
+    path = garrote_path(X, y)
+    with np.errstate(over="ignore", under="ignore"):
+        printed = printed_path(X, y, path.gammas)
+    both = np.isfinite(printed)
+    return path.free_energies[both], printed[both]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_free_energy_is_not_above_the_printed_algorithm(family):
+    tasks = (delayed(free_energies)(family, seed) for seed in range(INSTANCES))
+    ours, printed = map(np.concatenate, zip(*Parallel(n_jobs=2)(tasks), strict=True))
+    assert len(ours) > 500
+    assert np.mean(ours <= printed + 1e-5) >= 0.995
+    if "0.95" in family:
+        assert np.mean(ours < printed - 1e-5) > 0.5
+
+
+def test_every_solution_is_a_fixed_point():
+    X, y, _ = sparse_regression(50, 80, 5, zeta=0.9, sigma=0.3, rng=np.random.default_rng(0))
+    path = garrote_path(X, y)
+    assert max(solution.residual for solution in path) <= 1e-6
+    for solution in path[::7]:
+        evidence = 0.5 * solution.beta * len(y) * solution.w**2 * X.var(axis=0)
+        np.testing.assert_allclose(solution.m, expit(solution.gamma + evidence), atol=1e-6)
+
+
+def test_default_grid_is_the_papers():
+    X, y, _ = sparse_regression(60, 10, 2, sigma=1.0, rng=np.random.default_rng(0))
+    X *= 7.0  # γ_min must not depend on the scale of X
+    rho = np.array([np.corrcoef(x, y)[0, 1] ** 2 for x in X.T])
+    lowest = -30 * rho.max() + logit(1e-3)
+    grid = default_gammas(Samples(X, y), 50)
+    np.testing.assert_allclose(grid, np.linspace(lowest, 0.02 * lowest, 50))
+    np.testing.assert_allclose(garrote_path(X, y).gammas, grid)
+
+
+def test_at_gamma_min_the_first_feature_has_inclusion_epsilon():
+    X, y, _ = sparse_regression(60, 10, 2, sigma=1.0, rng=np.random.default_rng(0))
+    gamma = gamma_min(Samples(X, y), epsilon=1e-3)
+    assert solve(X, y, gamma=gamma).m.max() == pytest.approx(1e-3, rel=0.05)
+
+
+def test_a_given_grid_is_solved_whole():
+    X, y = example2(np.random.default_rng(0)).train
+    grid = np.array([-12.0, -7.5, -1.0, 0.5])
+    path = garrote_path(X, y, gammas=grid)
+    np.testing.assert_array_equal(path.gammas, grid)
+    assert path.stopped == ""
+
+
+def test_hysteresis_is_recorded():
+    """Example 1: over a range of γ the solutions found upwards and downwards differ, and the lower F is kept."""
+    X, y = example1(np.random.default_rng(3)).merged
+    path = garrote_path(X, y)
+    split = np.abs(path.free_energy_up - path.free_energy_down) > 1e-3
+    assert split.sum() >= 3
+    assert (path.free_energies <= np.minimum(path.free_energy_up, path.free_energy_down) + 1e-9).all()
+    assert {"up", "down"} <= {solution.branch for solution in path}
+
+
+def test_the_path_stops_before_it_interpolates():
+    X, y = example2(np.random.default_rng(2)).train
+    path = garrote_path(X, y)
+    assert 0 < len(path) < 50
+    assert "inclusion" in path.stopped or "selected" in path.stopped
+    assert max(len(solution.selected) for solution in path) < 0.75 * len(y)
+    assert min(1 / solution.beta for solution in path) > 1e-3 * y.var()
+
+
+def test_fewer_features_than_samples_never_stop_the_path():
+    X, y, _ = sparse_regression(100, 20, 5, sigma=3.0, rng=np.random.default_rng(0))
+    path = garrote_path(X, y)
+    assert len(path) == 50
+    assert path.stopped == ""
+
+
+def test_many_features_need_few_passes_and_no_dense_storage():
+    X, y, coef = sparse_regression(150, 20_000, 5, sigma=np.sqrt(0.5), rng=np.random.default_rng(0))
+    path = garrote_path(np.asfortranarray(X), y)
+    truth = set(np.flatnonzero(coef))
+    assert any(set(solution.selected) == truth for solution in path)
+    assert path.n_passes <= 80
+    assert max(len(solution.features) for solution in path) < 1000
+    assert path.coefs.shape == (20_000, len(path))
+    assert path.coefs.nnz < 1000 * len(path)
+
+
+def test_working_set_path_is_as_low_as_one_block(monkeypatch):
+    X, y, _ = sparse_regression(80, 400, 6, zeta=0.5, sigma=0.5, rng=np.random.default_rng(1))
+    whole = garrote_path(X, y)
+    monkeypatch.setattr(Samples, "ONE_BLOCK", 100)
+    working = garrote_path(X, y)
+    common = min(len(whole), len(working))
+    assert common > 25
+    assert (working.free_energies[:common] <= whole.free_energies[:common] + 0.05).mean() >= 0.95
+    for ours, theirs in zip(working[: common - 5 : 5], whole[: common - 5 : 5], strict=True):
+        assert ours.free_energy == pytest.approx(theirs.free_energy, abs=0.05)
+
+
+def test_paths_are_sequences_of_solutions():
+    X, y, _ = sparse_regression(60, 10, 2, sigma=1.0, rng=np.random.default_rng(0))
+    path = garrote_path(X, y, gammas=7)
+    assert len(path) == len(list(path)) == 7
+    assert path[-1] is path[6]
+    np.testing.assert_allclose(path.coefs.toarray()[:, 3], path[3].v)
+    np.testing.assert_allclose(path.inclusions.toarray()[:, 3], path[3].m)
+    assert path.n_factorizations >= path.n_iter > 0
