@@ -109,7 +109,7 @@ def test_working_set_agrees_with_one_block(gamma, ridge, monkeypatch):
     monkeypatch.setattr(Samples, "ONE_BLOCK", 100)
     working = solve(X, y, gamma=gamma, ridge=ridge)
     assert len(working.features) < 300
-    np.testing.assert_allclose(working.inclusion, plain.m[working.features], atol=2e-3)
+    np.testing.assert_allclose(working.inclusion, plain.m[working.features], atol=5e-3)
     assert working.free_energy == pytest.approx(plain.free_energy, abs=1e-2)
     assert working.unlisted_mass == pytest.approx(np.delete(plain.m, working.features).sum(), rel=0.02)
 

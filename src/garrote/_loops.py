@@ -7,7 +7,7 @@ try:
 
     COMPILED = True
 except ImportError:
-    BlockDescent = None  # its plain twin is garrote.minimise.minimise_plain
+    BlockDescent = None  # type: ignore[assignment, misc]  # its plain twin is garrote.minimise.minimise_plain
     from garrote._plain import gibbs_sweep, pmf_sweep
 
     COMPILED = False

@@ -21,14 +21,16 @@ from scipy import linalg
 from scipy.special import expit
 
 from garrote.arrays import Array, Index
+from garrote.design import column_slabs
 from garrote.energy import bernoulli_term
 from garrote.problem import Block, Samples
+from garrote.threads import over_threads
 
 #: Resolution of the histogram of outside correlations.
 BINS = 4096
 
 #: The background vector carries the features that hold this share of what all of them explain.
-CARRIED = 0.97
+CARRIED = 0.95
 
 
 @dataclass(slots=True)
@@ -36,6 +38,7 @@ class Outside:
     """The features outside the working set, as a histogram of z."""
 
     features: Index
+    z_each: Array  #: z of each feature
     z: Array  #: bin centres
     weight: Array  #: Σ exp(prior log odds) of the bin's features
 
@@ -43,9 +46,9 @@ class Outside:
     def of(cls, features: Index, c: Array, chi: Array, prior_log_odds: Array | None) -> Outside:
         z = np.abs(c[features]) / np.sqrt(chi[features])
         weight = None if prior_log_odds is None else np.exp(np.minimum(prior_log_odds[features], 700.0))
-        top = max(float(z.max(initial=0.0)), np.finfo(np.float64).tiny)
-        counts, edges = np.histogram(z, bins=BINS, range=(0.0, top), weights=weight)
-        return cls(features, 0.5 * (edges[1:] + edges[:-1]), counts.astype(np.float64))
+        width = max(float(z.max(initial=0.0)), np.finfo(np.float64).tiny) / (BINS - 1)
+        counts = np.bincount((z / width).astype(np.intp), weight, BINS)
+        return cls(features, z, width * (np.arange(BINS) + 0.5), counts.astype(np.float64))
 
     def mass(self, gamma: float, kappa: float, moved: float = 0.0) -> Array:
         """Σ m of each bin, if each z has grown by ``moved``."""
@@ -95,9 +98,8 @@ class Background:
         share = np.cumsum((outside.mass(gamma, kappa) * outside.z**2)[::-1])[::-1]
         first = int(np.searchsorted(-share, -CARRIED * share[0], side="right")) - 1
         least_z = float(outside.z[max(first, 0)])
-        chi = samples.chi[outside.features]
-        carried = np.abs(c[outside.features]) > least_z * np.sqrt(chi)
-        features, chi = outside.features[carried], chi[carried]
+        features = outside.features[outside.z_each > least_z]
+        chi = samples.chi[features]
         z2 = c[features] ** 2 / chi
         prior = np.full(len(features), gamma) if odds is None else gamma + odds[features]
         theta = prior + kappa * z2
@@ -199,10 +201,10 @@ class DiffuseBackground:
 
 def _dual(samples: Samples, features: Index, response: Array) -> Array:
     """A of Eq. (A), from slabs of columns."""
-    A = np.eye(len(samples.y))
-    step = max(1, 4_000_000 // len(A))
-    for start in range(0, len(features), step):
-        part = slice(start, start + step)
+
+    def one_slab(part: slice) -> Array:
         root = samples.roots(features[part])
-        A += (root * response[part]) @ root.T
-    return A
+        return (root * response[part]) @ root.T
+
+    n_rows = len(samples.y)
+    return np.eye(n_rows) + sum(over_threads(one_slab, column_slabs((n_rows, len(features)))))

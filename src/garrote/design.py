@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from garrote.arrays import Array, Index
+from garrote.threads import over_threads
 
-#: Upper bound on the size of a temporary float64 slab, in elements (64 MB).
-SLAB_ELEMENTS = 8_000_000
+#: A pass visits X in slabs of columns with about so many elements (8 MB in float64).
+SLAB_ELEMENTS = 1_000_000
 
 
 class Design(ABC):
@@ -49,7 +50,10 @@ class Design(ABC):
 
     def dot(self, features: Index, v: Array) -> Array:
         """X[:, features] @ v."""
-        return self.columns(features) @ v
+        total = np.zeros(self.shape[0])
+        for part in column_slabs((self.shape[0], len(features))):
+            total += self.columns(features[part]) @ v[part]
+        return total
 
 
 class DenseDesign(Design):
@@ -60,12 +64,15 @@ class DenseDesign(Design):
         self.shape = X.shape
 
     def transpose_dot(self, r: Array) -> Array:
-        if self.X.dtype in (np.float64, np.float32):
-            # float32 stays float32: a float64 copy of X would double its memory
-            return np.asarray(self.X.T @ r.astype(self.X.dtype, copy=False), dtype=np.float64)
         out = np.empty((self.shape[1], *r.shape[1:]))
-        for part in _column_slabs(self.shape):
-            out[part] = self.X[:, part].astype(np.float64).T @ r
+        floating = self.X.dtype in (np.float64, np.float32)
+        r = r.astype(self.X.dtype, copy=False) if floating else r  # float32 stays float32, at half the memory traffic
+
+        def one_slab(part: slice) -> None:
+            slab = self.X[:, part]
+            out[part] = (slab if floating else slab.astype(np.float64)).T @ r
+
+        over_threads(one_slab, column_slabs(self.shape))
         return out
 
     def columns(self, features: Index) -> Array:
@@ -73,13 +80,25 @@ class DenseDesign(Design):
 
     def moments(self, weights: Array) -> tuple[Array, Array]:
         mean, variance = np.empty(self.shape[1]), np.empty(self.shape[1])
-        for part in _column_slabs(self.shape):
+
+        def one_slab(part: slice) -> None:
             slab = np.array(self.X[:, part], dtype=np.float64)
-            mean[part] = weights @ slab
-            slab -= mean[part]
-            mean[part] += weights @ slab  # the second look removes the rounding of a large mean
-            variance[part] = weights @ np.square(slab, out=slab)
+            first = weights @ slab
+            slab -= first
+            rest = weights @ slab  # the second look removes the rounding of a large mean
+            mean[part] = first + rest
+            variance[part] = weights @ np.square(slab, out=slab) - rest**2
+
+        over_threads(one_slab, column_slabs(self.shape))
         return mean, variance
+
+    def dot(self, features: Index, v: Array) -> Array:
+        floating = self.X.dtype in (np.float64, np.float32)
+        if not floating or len(features) < self.shape[1] // 16:
+            return super().dot(features, v)
+        spread = np.zeros(self.shape[1], dtype=self.X.dtype)  # for so many columns a whole pass beats gathering them
+        spread[features] = v
+        return sum(over_threads(lambda part: self.X[:, part] @ spread[part], column_slabs(self.shape)), np.zeros(1))
 
     def take(self, rows: Index) -> Design:
         return DenseDesign(self.X[rows])
@@ -121,8 +140,8 @@ def as_design(X: Any) -> Design:
     return DenseDesign(X)
 
 
-def _column_slabs(shape: tuple[int, int]) -> list[slice]:
-    """Slices of columns whose float64 copy stays below SLAB_ELEMENTS."""
+def column_slabs(shape: tuple[int, int]) -> list[slice]:
+    """Slices of columns with about SLAB_ELEMENTS elements each."""
     n_samples, n_features = shape
     step = max(1, SLAB_ELEMENTS // max(1, n_samples))
     return [slice(start, min(start + step, n_features)) for start in range(0, n_features, step)]

@@ -13,6 +13,7 @@ from garrote.checks import check_gammas, check_number, check_prior_log_odds, che
 from garrote.path import Path, default_gammas, trace
 from garrote.problem import Problem, Samples, as_problem
 from garrote.select import choose, validation_errors
+from garrote.threads import one_blas_thread
 from garrote.workingset import Model
 
 #: Relative slab precisions that VariationalGarroteCV tries.
@@ -92,6 +93,7 @@ class VariationalGarrote(_Garrote):
         self.prior_log_odds = prior_log_odds
         self.fit_intercept = fit_intercept
 
+    @one_blas_thread()
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> VariationalGarrote:
         """Fit to inputs X and outputs y; or to :class:`~garrote.problem.Moments` as X, without y."""
         problem = self._problem(X, y, sample_weight)
@@ -160,6 +162,7 @@ class VariationalGarroteCV(_Garrote):
         self.fit_intercept = fit_intercept
         self.n_jobs = n_jobs
 
+    @one_blas_thread()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> VariationalGarroteCV:
         """Choose γ and λ by cross-validation, and fit."""
         X, y = self._check_data(X, y)

@@ -30,9 +30,7 @@ class Descent:
     n_iter: int = 0  #: accepted steps
     n_factorizations: int = 1  #: evaluations of F, one Cholesky factorisation each
     converged: bool = False
-    energies: list[float] = field(
-        default_factory=list
-    )  #: F at the start and after each step: never rises
+    energies: list[float] = field(default_factory=list)  #: F at the start and after each step: never rises
 
 
 def minimise(block: Block, theta: Array, penalty: Penalty, *, tol: float = 1e-8, max_iter: int = 500) -> Descent:

@@ -24,6 +24,7 @@ from garrote.checks import check_gammas, check_number, check_prior_log_odds
 from garrote.exchange import moves
 from garrote.problem import Problem, as_problem
 from garrote.solve import MAX_ITER, TOL, Solution, empty_solution, make_solution, warn_unconverged
+from garrote.threads import one_blas_thread
 from garrote.workingset import Found, Model, WorkingSet
 
 #: More than this fraction of n_samples selected can fit anything, where there are as many features as samples.
@@ -96,6 +97,7 @@ class Path(Sequence[Solution]):
         return iter(self.solutions)
 
 
+@one_blas_thread()
 def garrote_path(
     X: Any,
     y: Any = None,

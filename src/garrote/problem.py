@@ -121,7 +121,7 @@ class Samples(Problem):
         self.y: Array = np.asarray(y - self.y_mean, dtype=np.float64)
         self.sigma2_y = float(self.weights @ self.y**2)
         if self.sigma2_y <= CONSTANT * self.y_mean**2:  # y is constant: nothing to explain
-            self.y, self.sigma2_y = np.zeros_like(self.y), 0.0
+            self.y, self.sigma2_y = np.zeros(len(y)), 0.0
         self.b = self.correlations(self.root_target)
 
     @property

@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 from garrote.arrays import Array, Index
 from garrote.path import Path, trace
 from garrote.problem import Samples
+from garrote.threads import one_blas_thread
 from garrote.workingset import Model
 
 Split = tuple[Index, Index]
@@ -43,6 +44,7 @@ def validation_errors(
     return np.stack([errors for errors, _ in results], axis=2), [paths for _, paths in results]
 
 
+@one_blas_thread()
 def _one_split(
     samples: Samples,
     split: Split,

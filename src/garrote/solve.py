@@ -16,6 +16,7 @@ from garrote.checks import check_number, check_prior_log_odds
 from garrote.energy import NOISE_FLOOR, THETA_MAX
 from garrote.minimise import Descent
 from garrote.problem import Problem, as_problem
+from garrote.threads import one_blas_thread
 from garrote.workingset import Found, Model, WorkingSet
 
 #: A solution's largest |σ(γ + (βn/2) w² χ) − m|.
@@ -74,6 +75,7 @@ class Solution:
         return dense
 
 
+@one_blas_thread()
 def solve(
     X: Any,
     y: Any = None,

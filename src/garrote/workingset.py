@@ -25,10 +25,13 @@ from garrote.minimise import Descent, minimise
 from garrote.problem import Block, Problem, Samples
 
 #: Outside features may be uncertain by this much total inclusion per sample before X is looked at again.
-UNCERTAIN_MASS = 1e-4
+UNCERTAIN_MASS = 5e-4
 
 #: The background is renewed when the variance that it explains has changed by this fraction of the noise.
-STALE_BACKGROUND = 2e-3
+STALE_BACKGROUND = 5e-3
+
+#: Weight of the newest correlations, where a background is found by repetition.
+MIXING = 0.7
 
 #: With more inclusion outside than this fraction of n_samples, the background is eliminated by the dual.
 HEAVY = 0.15
@@ -79,12 +82,14 @@ class WorkingSet:
         self.features: Index = np.empty(0, dtype=np.intp)
         self.whole = problem.fits_one_block
         self.background: BackgroundLike | None = None
+        self._mixed_gamma = math.nan
         if self.whole:
             self._use(problem.varying)
         else:
             assert isinstance(problem, Samples)
             self.samples = problem
-            self._use(self._entrants(problem.b, math.inf, 1.0))
+            self._look(problem.b, problem.root_target)
+            self._use(self._entrants(math.inf, 1.0, ENTRY))
             self._look(problem.b, problem.root_target)
 
     def _use(self, features: Index) -> None:
@@ -182,10 +187,13 @@ class WorkingSet:
         if self.background is not None:  # an outside feature's own part of the background is not held against it
             own = self.background.at(gamma)
             c[own.features] += self.problem.chi[own.features] * own.contributions(c)
-        entrants = self._entrants(c, gamma, kappa)
+            c = self._mix(c, gamma)
+        self._look(c, residual)
+        heavy = self.outside.mass(gamma, kappa).sum() > HEAVY * self.problem.n_samples
+        entrants = self._entrants(gamma, kappa, CERTAIN if heavy else ENTRY)
         if len(entrants):
             self._use(np.concatenate([self.features, entrants]))
-        self._look(c, residual)
+            self._look(c, residual)
         mass = self.outside.mass(gamma, kappa)
         ridge, odds = self.model.ridge, self.model.prior_log_odds
         if mass.sum() > HEAVY * self.problem.n_samples:
@@ -194,6 +202,12 @@ class WorkingSet:
             self.background = Background.build(self.samples, self.outside, c, gamma, kappa, ridge, odds)
         else:
             self.background = None
+
+    def _mix(self, c: Array, gamma: float) -> Array:
+        """Damp the rounds at one γ: a larger background leaves a smaller residual, so they alternate."""
+        again = self._mixed_gamma == gamma
+        self._mixed_gamma = gamma
+        return MIXING * c + (1.0 - MIXING) * self.c if again else c
 
     def _diffuse(self, c: Array, gamma: float, kappa: float, *, entered: bool) -> DiffuseBackground:
         """The next dual background: Eq. (m) for all outside features at once, damped once it has begun."""
@@ -206,24 +220,21 @@ class WorkingSet:
             theta = 0.5 * (theta + logit(old.m))
         return DiffuseBackground.build(self.samples, features, theta, prior, gamma, self.model.ridge, settled)
 
-    def _entrants(self, c: Array, gamma: float, kappa: float) -> Index:
-        """The outside features whose inclusion exceeds ENTRY, or the ENTRANTS largest of them.
-
-        Where very many do, the dual takes care of them, and only those that are nearly certain enter.
-        """
-        varying = self.problem.varying
-        log_odds = np.full(self.problem.n_features, -np.inf)
-        log_odds[varying] = kappa * c[varying] ** 2 / self.problem.chi[varying]
+    def _entrants(self, gamma: float, kappa: float, entry: float) -> Index:
+        """The outside features whose inclusion exceeds ``entry``, or the ENTRANTS largest of them."""
+        outside = self.outside
+        log_odds = kappa * outside.z_each**2
         if self.model.prior_log_odds is not None:
-            log_odds += self.model.prior_log_odds
-        log_odds[self.features] = -np.inf
-        most = min(ENTRANTS, len(log_odds))
-        top = np.argpartition(log_odds, -most)[-most:]
-        heavy = math.isfinite(gamma) and expit(log_odds + gamma).sum() > HEAVY * self.problem.n_samples
-        return np.sort(top[log_odds[top] + gamma > logit(CERTAIN if heavy else ENTRY)])
+            log_odds += self.model.prior_log_odds[outside.features]
+        above = np.flatnonzero(log_odds > logit(entry) - gamma)
+        if len(above) > ENTRANTS:
+            above = above[np.argpartition(log_odds[above], -ENTRANTS)[-ENTRANTS:]]
+        return np.sort(outside.features[above])
 
     def _look(self, c: Array, residual: Array) -> None:
         """Remember the outside features' correlations c with this residual."""
-        outside = np.setdiff1d(self.problem.varying, self.features, assume_unique=True)
-        self.residual = residual
-        self.outside = Outside.of(outside, c, self.problem.chi, self.model.prior_log_odds)
+        outside = np.zeros(self.problem.n_features, dtype=bool)
+        outside[self.problem.varying] = True
+        outside[self.features] = False
+        self.c, self.residual = c, residual
+        self.outside = Outside.of(np.flatnonzero(outside), c, self.problem.chi, self.model.prior_log_odds)
