@@ -108,7 +108,7 @@ def test_moments_of_many_features_select_what_the_samples_select(expected):
     path = garrote_path(added_up(*WIDE), gammas=expected["wide"].gammas)
     for solution, of_samples in zip(path, expected["wide"], strict=True):
         assert_array_equal(solution.selected, of_samples.selected)
-        assert_allclose(solution.v, of_samples.v, atol=5e-3)
+        assert_allclose(solution.v, of_samples.v, atol=1e-3)
 
 
 @pytest.mark.parametrize("storage", STORAGES)
