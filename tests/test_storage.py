@@ -1,0 +1,312 @@
+"""The contract of storage: the answers are those of a dense float64 array, and X is left alone.
+
+A new storage adds one line to ``STORAGES``.
+"""
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from garrote import Moments, VariationalGarrote, VariationalGarroteCV, design, garrote_path
+from garrote.design import DenseDesign, as_design
+from garrote.problem import Samples
+
+
+def on_disk(X, folder):
+    """X in a file, opened read-only."""
+    np.save(folder / "X.npy", X)
+    return np.load(folder / "X.npy", mmap_mode="r")
+
+
+def added_up(X, y):
+    """The sum of the Moments of three parts of unequal length."""
+    first, second, third = (Moments.from_data(X[part], y[part]) for part in np.split(np.arange(len(y)), [10, 25]))
+    return first + second + third
+
+
+#: What is passed as X, given a float64 array and a folder.
+STORAGES = {
+    "C float64": lambda X, folder: np.ascontiguousarray(X),
+    "Fortran float64": lambda X, folder: np.asfortranarray(X),
+    "strided float64": lambda X, folder: np.repeat(X, 2, axis=1)[:, ::2],
+    "C float32": lambda X, folder: np.ascontiguousarray(X, dtype=np.float32),
+    "Fortran float32": lambda X, folder: np.asfortranarray(X, dtype=np.float32),
+    "int8": lambda X, folder: X.astype(np.int8),
+    "int64": lambda X, folder: X.astype(np.int64),
+    "memmap": on_disk,
+    "memmap int8": lambda X, folder: on_disk(X.astype(np.int8), folder),
+    "CSC": lambda X, folder: sparse.csc_array(X),
+    "CSR": lambda X, folder: sparse.csr_array(X),
+    "CSC matrix int8": lambda X, folder: sparse.csc_matrix(X.astype(np.int8)),
+    "COO": lambda X, folder: sparse.coo_array(X),
+    "pandas": lambda X, folder: pd.DataFrame(X).add_prefix("x"),
+    "pandas int8": lambda X, folder: pd.DataFrame(X.astype(np.int8)).add_prefix("x"),
+    "polars": lambda X, folder: pl.DataFrame(X),
+    "nested lists": lambda X, folder: X.tolist(),
+}
+
+#: What stands for X and y together.
+REDUCTIONS = {
+    "Moments": Moments.from_data,
+    "Moments of CSC": lambda X, y: Moments.from_data(sparse.csc_array(X), y),
+    "Moments added up": added_up,
+}
+
+
+def tolerance(storage):
+    """Of float32, Xᵀr is computed in single precision."""
+    return 1e-4 if "float32" in storage else 1e-8
+
+
+def counts(n_samples, n_features):
+    """Small integers, most of them zero, so that every storage can hold them exactly; and y from four of them."""
+    rng = np.random.default_rng(7)
+    X = rng.poisson(0.7, size=(n_samples, n_features)).astype(np.float64)
+    y = 5.0 + X[:, [0, 3, 5, 8]] @ [2.0, -1.5, 1.0, 1.0] + 0.3 * rng.standard_normal(n_samples)
+    return X, y
+
+
+SMALL = counts(50, 12)
+WIDE = counts(60, Samples.ONE_BLOCK + 500)  # solved by a working set
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """The paths of dense float64."""
+    return {"small": garrote_path(*SMALL, gammas=15), "wide": garrote_path(*WIDE, gammas=15)}
+
+
+def assert_same_path(path, expected, rtol):
+    assert_allclose(path.gammas, expected.gammas, rtol=rtol)
+    assert_allclose(path.inclusions.toarray(), expected.inclusions.toarray(), atol=rtol)
+    assert_allclose(path.coefs.toarray(), expected.coefs.toarray(), atol=rtol)
+    assert_allclose([s.beta for s in path], [s.beta for s in expected], rtol=rtol)
+    assert_allclose(path.free_energies, expected.free_energies, rtol=rtol)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("size", ["small", "wide"])
+def test_path_is_that_of_dense_float64(storage, size, expected, tmp_path):
+    X, y = SMALL if size == "small" else WIDE
+    path = garrote_path(STORAGES[storage](X, tmp_path), y, gammas=15)
+    assert_same_path(path, expected[size], tolerance(storage))
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_path_of_moments_is_that_of_the_samples(reduction, expected):
+    assert_same_path(garrote_path(REDUCTIONS[reduction](*SMALL), gammas=15), expected["small"], 1e-8)
+
+
+def test_moments_of_many_features_select_what_the_samples_select(expected):
+    # Moments are always one block. A working set keeps only what its features of negligible inclusion explain together,
+    # so the coefficients differ by more than rounding.
+    path = garrote_path(added_up(*WIDE), gammas=expected["wide"].gammas)
+    for solution, of_samples in zip(path, expected["wide"], strict=True):
+        assert_array_equal(solution.selected, of_samples.selected)
+        assert_allclose(solution.v, of_samples.v, atol=1e-3)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_predictions_are_those_of_dense_float64(storage, tmp_path):
+    X, y = SMALL
+    model, dense = VariationalGarrote(), VariationalGarrote().fit(X, y)
+    stored = STORAGES[storage](X, tmp_path)
+    mean, std = model.fit(stored, y).predict(stored, return_std=True)
+    expected_mean, expected_std = dense.predict(X, return_std=True)
+    assert_allclose(mean, expected_mean, rtol=tolerance(storage))
+    assert_allclose(std, expected_std, rtol=tolerance(storage))
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_cross_validation_is_that_of_dense_float64(storage, tmp_path):
+    X, y = SMALL
+    dense = VariationalGarroteCV(10, ridges=[0.0, 0.1], cv=3).fit(X, y)
+    model = VariationalGarroteCV(10, ridges=[0.0, 0.1], cv=3).fit(STORAGES[storage](X, tmp_path), y)
+    assert_allclose(model.mse_path_, dense.mse_path_, rtol=tolerance(storage))
+    assert_allclose(model.coef_, dense.coef_, atol=tolerance(storage))
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_predictions_after_moments_are_those_after_the_samples(reduction):
+    X, y = SMALL
+    model = VariationalGarrote().fit(REDUCTIONS[reduction](X, y))
+    assert_allclose(model.predict(X), VariationalGarrote().fit(X, y).predict(X), rtol=1e-8)
+
+
+@pytest.mark.parametrize("frame", ["pandas", "polars"])
+def test_moments_are_made_of_frames(frame, tmp_path):
+    X, y = SMALL
+    moments = Moments.from_data(STORAGES[frame](X, tmp_path), y)
+    assert_allclose(moments.gram, np.cov(X.T, bias=True), atol=1e-12)
+
+
+def test_moments_with_weights_are_weighted_covariances():
+    X, y = SMALL
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+    moments = Moments.from_data(X, y, weights)
+    expected = np.cov(np.column_stack([X, y]).T, bias=True, aweights=weights)
+    assert_allclose(moments.gram, expected[:-1, :-1], atol=1e-12)
+    assert_allclose(moments.b, expected[:-1, -1], atol=1e-12)
+    assert_allclose(moments.sigma2_y, expected[-1, -1], rtol=1e-12)
+    assert_allclose(moments.n_samples, weights.sum())
+
+
+def test_moments_without_intercept_are_not_centred():
+    X, y = SMALL
+    moments = Moments.from_data(X, y, fit_intercept=False)
+    assert_allclose(moments.gram, X.T @ X / len(y))
+    assert_allclose(garrote_path(moments)[-1].v, garrote_path(X, y, fit_intercept=False)[-1].v, atol=1e-8)
+
+
+# What a Design answers
+
+
+@pytest.fixture(params=[name for name in STORAGES if name not in ("pandas", "pandas int8", "polars", "nested lists")])
+def stored(request, tmp_path):
+    """A Design, and the dense float64 array that it should be equal to."""
+    X = counts(30, 9)[0]
+    return as_design(STORAGES[request.param](X, tmp_path)), X, tolerance(request.param)
+
+
+def test_transpose_dot_of_a_vector(stored):
+    X_design, X, rtol = stored
+    r = np.random.default_rng(1).standard_normal(30)
+    result = X_design.transpose_dot(r)
+    assert result.dtype == np.float64
+    assert_allclose(result, X.T @ r, atol=10 * rtol)
+
+
+def test_transpose_dot_of_a_few_vectors(stored):
+    X_design, X, rtol = stored
+    r = np.random.default_rng(1).standard_normal((30, 3))
+    assert_allclose(X_design.transpose_dot(r), X.T @ r, atol=10 * rtol)
+
+
+def test_columns_are_new_float64_in_fortran_order(stored):
+    X_design, X, _ = stored
+    columns = X_design.columns(np.array([7, 2, 3]))
+    assert columns.dtype == np.float64
+    assert columns.flags.f_contiguous
+    assert_array_equal(columns, X[:, [7, 2, 3]])
+    columns[:] = np.nan
+    assert_array_equal(X_design.columns(np.array([7, 2, 3])), X[:, [7, 2, 3]])
+
+
+def test_dot_uses_the_named_columns(stored):
+    X_design, X, _ = stored
+    assert_allclose(X_design.dot(np.array([7, 2]), np.array([0.5, -2.0])), X[:, [7, 2]] @ [0.5, -2.0])
+
+
+def test_moments_are_the_weighted_mean_and_variance(stored):
+    X_design, X, _ = stored
+    weights = np.random.default_rng(2).dirichlet(np.ones(30))
+    mean, variance = X_design.moments(weights)
+    assert_allclose(mean, np.average(X, axis=0, weights=weights), rtol=1e-12)
+    assert_allclose(variance, np.cov(X.T, bias=True, aweights=weights).diagonal(), rtol=1e-12)
+
+
+def test_take_keeps_rows_in_their_order(stored):
+    X_design, X, _ = stored
+    part = X_design.take(np.array([4, 0, 11]))
+    assert part.shape == (3, 9)
+    assert_array_equal(part.columns(np.arange(9)), X[[4, 0, 11]])
+
+
+def test_slabs_do_not_change_the_answer(monkeypatch):
+    X = counts(30, 9)[0].astype(np.int8)
+    weights, r = np.full(30, 1 / 30), np.linspace(-1.0, 1.0, 30)
+    whole = DenseDesign(X).moments(weights), DenseDesign(X).transpose_dot(r)
+    monkeypatch.setattr(design, "SLAB_ELEMENTS", 70)  # two columns at a time
+    slabs = DenseDesign(X).moments(weights), DenseDesign(X).transpose_dot(r)
+    assert_allclose(slabs[0], whole[0], rtol=1e-14)
+    assert_allclose(slabs[1], whole[1], rtol=1e-14)
+
+
+def test_variance_survives_a_large_mean():
+    X = np.random.default_rng(3).standard_normal((200, 4))
+    weights = np.full(200, 1 / 200)
+    assert_allclose(DenseDesign(X + 1e6).moments(weights)[1], X.var(axis=0), rtol=1e-8)
+
+
+def test_sparse_entries_that_are_stored_twice_count_as_their_sum():
+    row_starts, features, values = [0, 2, 3, 4], [0, 0, 0, 0], [1.0, 2.0, 3.0, 4.0]
+    X = sparse.csr_array((values, features, row_starts), shape=(3, 1))
+    assert_allclose(as_design(X).moments(np.full(3, 1 / 3))[1], np.var([3.0, 3.0, 4.0]))
+
+
+@pytest.mark.parametrize("storage", ["C float64", "Fortran float64", "Fortran float32", "CSC", "CSR"])
+@pytest.mark.parametrize("n_samples", [100, 10_000, 100_000])
+def test_constant_column_is_found_however_many_rows(storage, n_samples, tmp_path):
+    X = np.column_stack([np.full(n_samples, 0.1), np.resize([0.0, 1.0], n_samples)])
+    problem = Samples(STORAGES[storage](X, tmp_path), np.resize([0.0, 1.0, 1.0], n_samples))
+    assert_array_equal(problem.varying, [1])
+
+
+# What happens to X
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_inputs_are_not_modified(storage, tmp_path):
+    X, y = SMALL
+    stored, y_before = STORAGES[storage](X.copy(), tmp_path), y.copy()
+    VariationalGarroteCV(5, cv=3, ridges=[0.1]).fit(stored, y).predict(stored)
+    assert_array_equal(y, y_before)
+    assert_array_equal(stored.toarray() if sparse.issparse(stored) else np.asarray(stored), X)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, np.int64])
+def test_design_is_the_array_that_was_given(dtype):
+    X = SMALL[0].astype(dtype)
+    assert as_design(X).X is X
+
+
+@pytest.fixture
+def peak(monkeypatch):
+    """The most memory that a call holds at a time, beside what there was before, in bytes; with small slabs."""
+    monkeypatch.setattr(design, "SLAB_ELEMENTS", 100_000)
+
+    def measure(call):
+        tracemalloc.start()
+        try:
+            call()
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    return measure
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8])
+def test_many_features_are_never_copied_as_a_whole(dtype, peak):
+    rng = np.random.default_rng(4)
+    X = np.asfortranarray(rng.integers(-9, 10, size=(500, 20_000)), dtype=dtype)
+    y = X[:, :3].sum(axis=1) + rng.standard_normal(500)
+    assert peak(lambda: garrote_path(X, y, gammas=[-40.0, -20.0])) < 0.5 * X.size * 8
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_many_samples_are_never_copied_as_a_whole(order, peak):
+    rng = np.random.default_rng(4)
+    X = np.asarray(rng.standard_normal((100_000, 20)), order=order)
+    y = X[:, :3].sum(axis=1) + rng.standard_normal(100_000)
+    assert peak(lambda: garrote_path(X, y, gammas=[-40.0, -20.0])) < 0.5 * X.nbytes
+
+
+def test_moments_of_many_samples_do_not_copy_them_as_a_whole(peak):
+    rng = np.random.default_rng(4)
+    X = np.asfortranarray(rng.standard_normal((100_000, 20)))
+    y = X[:, :3].sum(axis=1) + rng.standard_normal(100_000)
+    assert peak(lambda: Moments.from_data(X, y)) < 0.5 * X.nbytes
+
+
+@pytest.mark.parametrize("kind", [sparse.csc_array, sparse.csr_array])
+def test_sparse_is_never_densified_as_a_whole(kind, peak):
+    rng = np.random.default_rng(4)
+    X = kind(sparse.random_array((500, 20_000), density=0.002, rng=rng))
+    y = X[:, [0, 1, 2]].toarray().sum(axis=1) + 0.1 * rng.standard_normal(500)
+    assert peak(lambda: garrote_path(X, y, gammas=[-40.0, -20.0])) < 0.25 * 500 * 20_000 * 8
