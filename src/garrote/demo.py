@@ -104,8 +104,8 @@ def _comparison(case: Case, models: dict[str, Any], seconds: dict[str, float]) -
 
 def run(out: Path) -> None:
     """Print both reports and write them to a file."""
+    out.mkdir(parents=True, exist_ok=True)  # first, so that a wrong path costs no waiting
     text = "\n\n\n".join(report(case) for case in (simulated(), diabetes()))
     print(text)
-    out.mkdir(parents=True, exist_ok=True)
     (out / "report.txt").write_text(text + "\n", encoding="utf-8")
     print(f"\nwritten to {out / 'report.txt'}", file=sys.stderr)
