@@ -10,14 +10,14 @@ from sklearn.model_selection import check_cv
 from garrote.arrays import Array
 from garrote.base import LinearModel
 from garrote.checks import check_gammas, check_number, check_prior_log_odds, check_ridges
-from garrote.path import Path, default_gammas, trace
+from garrote.path import Path, default_gammas, trace, wide_gammas
 from garrote.problem import Problem, Samples, as_problem
 from garrote.select import choose, validation_errors
 from garrote.threads import one_blas_thread
 from garrote.workingset import Model
 
 #: Relative slab precisions that VariationalGarroteCV tries.
-RIDGES = (0.0, 0.1, 1.0)
+RIDGES = (0.0, 0.1)
 
 
 class _Garrote(LinearModel):
@@ -175,7 +175,7 @@ class VariationalGarroteCV(_Garrote):
         odds = check_prior_log_odds(self.prior_log_odds, samples.n_features)
         given = np.ndim(self.gammas) > 0
         self.ridges_ = check_ridges(self.ridges)
-        self.gammas_ = check_gammas(self.gammas) if given else default_gammas(samples, self.gammas, odds)
+        self.gammas_ = check_gammas(self.gammas) if given else wide_gammas(samples, self.gammas, odds)
         self.mse_path_, paths = validation_errors(
             samples,
             splits,

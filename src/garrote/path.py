@@ -148,11 +148,28 @@ def gamma_min(problem: Problem, prior_log_odds: Array | None = None, epsilon: fl
 
 def default_gammas(problem: Problem, n_gammas: Any, prior_log_odds: Array | None = None) -> Array:
     """The paper's grid: n_gammas equal steps from γ_min to 0.02 γ_min."""
-    if not isinstance(n_gammas, int | np.integer) or isinstance(n_gammas, bool) or n_gammas < 1:
-        raise ValueError(f"gammas is {n_gammas!r}; give the number of grid points (at least 1) or the grid itself.")
+    _check_count(n_gammas)
     lowest = gamma_min(problem, prior_log_odds)
     highest = 0.02 * lowest if lowest < 0 else lowest + 5.0
     return np.linspace(lowest, highest, int(n_gammas))
+
+
+def wide_gammas(problem: Problem, n_gammas: Any, prior_log_odds: Array | None = None) -> Array:
+    """The grid of cross-validation: from γ_min in equal ratios to −0.3, and on to 8, where every feature is in.
+
+    With a strong signal γ_min is very negative, and the paper's equal steps leap over the γ where weak features enter.
+    """
+    _check_count(n_gammas)
+    lowest, n_dense = gamma_min(problem, prior_log_odds), int(n_gammas) // 8
+    if lowest > -1.0:  # prior log odds shifted everything
+        return default_gammas(problem, n_gammas, prior_log_odds)
+    sparse_part = -np.geomspace(-lowest, 0.3, int(n_gammas) - n_dense)
+    return np.concatenate([sparse_part, 8.0 * np.linspace(0.0, 1.0, n_dense) ** 2])
+
+
+def _check_count(n_gammas: Any) -> None:
+    if not isinstance(n_gammas, int | np.integer) or isinstance(n_gammas, bool) or n_gammas < 1:
+        raise ValueError(f"gammas is {n_gammas!r}; give the number of grid points (at least 1) or the grid itself.")
 
 
 @dataclass(slots=True, eq=False)
