@@ -48,7 +48,7 @@ class Outside:
         weight = None if prior_log_odds is None else np.exp(np.minimum(prior_log_odds[features], 700.0))
         width = max(float(z.max(initial=0.0)), np.finfo(np.float64).tiny) / (BINS - 1)
         counts = np.bincount((z / width).astype(np.intp), weight, BINS)
-        return cls(features, z, width * (np.arange(BINS) + 0.5), counts.astype(np.float64))
+        return cls(features, z, np.asarray(width * (np.arange(BINS) + 0.5)), counts.astype(np.float64))
 
     def mass(self, gamma: float, kappa: float, moved: float = 0.0) -> Array:
         """Σ m of each bin, if each z has grown by ``moved``."""

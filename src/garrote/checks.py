@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -23,21 +23,51 @@ def kept_dtypes(X: Any) -> Any:
 
 def check_inputs(X: Any) -> Any:
     """X as a two-dimensional numeric array (dense or CSC/CSR) with at least two rows."""
-    return check_array(X, accept_sparse=["csc", "csr"], dtype=kept_dtypes(X), ensure_min_samples=2)
+    return _named("X", X, accept_sparse=["csc", "csr"], dtype=kept_dtypes(X), ensure_min_samples=2)
+
+
+def _named(name: str, values: Any, **options: Any) -> Any:
+    """check_array, with the argument's name in every message."""
+    try:
+        return check_array(values, input_name=name, **options)
+    except (TypeError, ValueError) as error:
+        if name in str(error).split():
+            raise
+        raise type(error)(f"{name} is not usable. {error}") from None
+
+
+def as_floats(name: str, values: Any) -> Array:
+    """Real numbers as float64."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise TypeError("complex")
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is not made of real numbers; give real numbers.") from None
+
+
+def check_count(name: str, value: Any) -> int:
+    """A whole number, at least one."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} is {value!r}; give a whole number, at least 1.")
+    return int(value)
 
 
 def check_outputs(y: Any, n_samples: int) -> Array:
     """y as float64, one finite number for each sample."""
     if y is None:
         raise ValueError("y is missing; give the outputs, one number for each row of X.")
-    y = np.asarray(column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64), warn=True))
+    y = np.asarray(column_or_1d(_named("y", y, ensure_2d=False, dtype=np.float64), warn=True))
     if len(y) != n_samples:
         raise ValueError(f"X has {n_samples} samples but y has {len(y)}; give one output for each row.")
     return y
 
 
 def check_weights(sample_weight: Any, like: Any) -> Array:
-    """Weights as float64, one per sample: finite, none negative, not all zero."""
+    """Weights as float64, one per sample: finite, none negative, not all zero; ones, if not given."""
+    if sample_weight is not None:
+        sample_weight = as_floats("sample_weight", sample_weight)
     weights = _check_sample_weight(sample_weight, like, dtype=np.float64)
     if (weights < 0).any():
         raise ValueError(
@@ -61,7 +91,7 @@ def check_number(name: str, value: Any, *, least: float = -math.inf, above: floa
 
 def check_gammas(gammas: Any) -> Array:
     """A given grid: finite, one-dimensional, not empty, strictly ascending."""
-    grid = np.asarray(gammas, dtype=np.float64)
+    grid = as_floats("gammas", gammas)
     if grid.ndim != 1 or grid.size == 0:
         raise ValueError(f"gammas has shape {grid.shape}; give at least one number, in a list.")
     if not np.isfinite(grid).all():
@@ -73,7 +103,7 @@ def check_gammas(gammas: Any) -> Array:
 
 def check_ridges(ridges: Any) -> Array:
     """A grid of λ: finite, ≥ 0, at least one; ascending and without repetition in the end."""
-    grid = np.unique(np.asarray(ridges, dtype=np.float64))
+    grid = np.unique(as_floats("ridges", ridges))
     if grid.size == 0 or not np.isfinite(grid).all() or grid[0] < 0:
         raise ValueError(f"ridges is {ridges!r}; give at least one finite number, none negative.")
     return grid
@@ -83,7 +113,7 @@ def check_prior_log_odds(prior_log_odds: Any, n_features: int) -> Array | None:
     """One finite number per feature, or None."""
     if prior_log_odds is None:
         return None
-    odds = np.asarray(prior_log_odds, dtype=np.float64)
+    odds = as_floats("prior_log_odds", prior_log_odds)
     if odds.shape != (n_features,) or not np.isfinite(odds).all():
         raise ValueError(
             f"prior_log_odds must hold {n_features} finite numbers, one per feature; got shape {odds.shape}"

@@ -45,7 +45,7 @@ class Design(ABC):
         """Weighted mean and variance of each column; weights sum to one."""
 
     @abstractmethod
-    def take(self, rows: Index) -> Design:
+    def take(self, rows: Index | slice) -> Design:
         """The design of some of the samples."""
 
     def dot(self, features: Index, v: Array) -> Array:
@@ -87,7 +87,9 @@ class DenseDesign(Design):
             slab -= first
             rest = weights @ slab  # the second look removes the rounding of a large mean
             mean[part] = first + rest
-            variance[part] = weights @ np.square(slab, out=slab) - rest**2
+            slab -= rest
+            with np.errstate(over="ignore"):  # the problem refuses infinite variances
+                variance[part] = weights @ np.square(slab, out=slab)
 
         over_threads(one_slab, column_slabs(self.shape))
         return mean, variance
@@ -100,7 +102,7 @@ class DenseDesign(Design):
         spread[features] = v
         return sum(over_threads(lambda part: self.X[:, part] @ spread[part], column_slabs(self.shape)), np.zeros(1))
 
-    def take(self, rows: Index) -> Design:
+    def take(self, rows: Index | slice) -> Design:
         return DenseDesign(self.X[rows])
 
 
@@ -108,7 +110,11 @@ class SparseDesign(Design):
     """A scipy.sparse matrix, kept as it is and never densified as a whole."""
 
     def __init__(self, X: Any) -> None:
-        self.X = X if X.format in ("csc", "csr") else X.tocsc()
+        X = X if X.format in ("csc", "csr") else X.tocsc()
+        if not X.has_canonical_format:  # entries that are stored twice count as their sum
+            X = X.copy()
+            X.sum_duplicates()
+        self.X = X
         self.shape = X.shape
 
     def transpose_dot(self, r: Array) -> Array:
@@ -122,12 +128,15 @@ class SparseDesign(Design):
         X = self.X.tocoo()
         data, column, w = X.data.astype(np.float64), X.col, weights[X.row]
         n_features = self.shape[1]
-        mean = np.bincount(column, w * data, n_features).astype(np.float64)
-        stored = np.bincount(column, w * (data - mean[column]) ** 2, n_features)
         absent = np.maximum(weights.sum() - np.bincount(column, w, n_features), 0.0)
-        return mean, stored + absent * mean**2
+        absent[np.bincount(column, w > 0, n_features) == np.count_nonzero(weights)] = 0.0  # not only up to rounding
+        mean = np.bincount(column, w * data, n_features).astype(np.float64)
+        mean += np.bincount(column, w * (data - mean[column]), n_features) - absent * mean
+        with np.errstate(over="ignore"):
+            stored = np.bincount(column, w * (data - mean[column]) ** 2, n_features)
+            return mean, stored + absent * mean**2
 
-    def take(self, rows: Index) -> Design:
+    def take(self, rows: Index | slice) -> Design:
         return SparseDesign(self.X.tocsr()[rows])
 
 
@@ -138,6 +147,12 @@ def as_design(X: Any) -> Design:
     if sparse.issparse(X):
         return SparseDesign(X)
     return DenseDesign(X)
+
+
+def row_slabs(n_samples: int, n_columns: int) -> list[slice]:
+    """Slices of rows, each several times as many as columns, whose float64 copy stays below SLAB_ELEMENTS."""
+    step = max(4 * n_columns, SLAB_ELEMENTS // max(1, n_columns))
+    return [slice(start, min(start + step, n_samples)) for start in range(0, n_samples, step)]
 
 
 def column_slabs(shape: tuple[int, int]) -> list[slice]:

@@ -17,7 +17,7 @@ from garrote.threads import one_blas_thread
 from garrote.workingset import Model
 
 #: Relative slab precisions that VariationalGarroteCV tries.
-RIDGES = (0.0, 0.1)
+RIDGES = (0.0, 0.1, 0.3)
 
 
 class _Garrote(LinearModel):
@@ -128,7 +128,7 @@ class VariationalGarroteCV(_Garrote):
     ridges : the λ to choose from; 0 is the paper's flat prior
     cv : folds, as everywhere in scikit-learn: None (five), a number, a splitter or an iterable of splits
     refit : whether to fit to all samples in the end; False needs a single split and keeps the fit to its training part
-    one_standard_error : take the sparsest γ whose error is within one standard error of the least
+    one_standard_error : take the sparsest γ whose error is within one standard error of the least, not only a quarter
     prior_log_odds : added to γ, one number per feature
     fit_intercept : whether to fit an intercept
     n_jobs : folds fitted in parallel, through joblib
@@ -165,9 +165,20 @@ class VariationalGarroteCV(_Garrote):
     @one_blas_thread()
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> VariationalGarroteCV:
         """Choose γ and λ by cross-validation, and fit."""
+        if isinstance(X, Problem):
+            raise TypeError(
+                f"X is {type(X).__name__}, which cannot be split into folds; pass samples, or use VariationalGarrote."
+            )
         X, y = self._check_data(X, y)
         samples = Samples(X, y, sample_weight, fit_intercept=self.fit_intercept)
         splits = list(check_cv(self.cv).split(X, y))
+        if not splits or not all(
+            samples.weights[np.asarray(part, dtype=np.intp)].any() for split in splits for part in split
+        ):
+            raise ValueError(
+                "cv makes no split, or one whose training or validation part has no samples of positive weight; "
+                "pass another cv, such as KFold(5, shuffle=True)."
+            )
         if not self.refit and len(splits) != 1:
             raise ValueError(
                 f"refit=False needs a single split, but cv makes {len(splits)}; pass a PredefinedSplit or refit."

@@ -20,7 +20,7 @@ from scipy import sparse
 from scipy.special import logit
 
 from garrote.arrays import Array
-from garrote.checks import check_gammas, check_number, check_prior_log_odds
+from garrote.checks import check_count, check_gammas, check_number, check_prior_log_odds
 from garrote.exchange import moves
 from garrote.problem import Problem, as_problem
 from garrote.solve import MAX_ITER, TOL, Solution, empty_solution, make_solution, warn_unconverged
@@ -127,6 +127,7 @@ def garrote_path(
         gammas = 50
     problem = as_problem(X, y, sample_weight, fit_intercept=fit_intercept)
     model = Model(check_prior_log_odds(prior_log_odds, problem.n_features), check_number("ridge", ridge, least=0.0))
+    tol, max_iter = check_number("tol", tol, least=0.0), check_count("max_iter", max_iter)
     given = np.ndim(gammas) > 0
     grid = check_gammas(gammas) if given else default_gammas(problem, gammas, model.prior_log_odds)
     return trace(problem, grid, model, whole_grid=given, tol=tol, max_iter=max_iter)
@@ -307,7 +308,7 @@ class Search:
         while id(self.best[k]) not in self._settled:
             at = self.best[k]
             self._settled.add(id(at))
-            gamma = float(self.grid[k]) + np.zeros(len(at.theta)) + self.active.prior_log_odds
+            gamma = self.active.start(float(self.grid[k]))[: len(at.theta)]  # the working set may have grown since
             for theta in moves(self.active.block, at.found.run.end, gamma, self.active.model.ridge):
                 if self.keep(k, self.descend(k, theta, "exchange", beat=at)):
                     changed = True

@@ -20,8 +20,8 @@ from scipy import linalg
 
 from garrote._loops import BlockDescent
 from garrote.arrays import Array, Index
-from garrote.checks import check_inputs, check_outputs, check_weights
-from garrote.design import Design, as_design
+from garrote.checks import as_floats, check_inputs, check_outputs, check_weights
+from garrote.design import Design, as_design, row_slabs
 
 #: Squared relative rounding below which a column's variance is that of a constant.
 CONSTANT = (16 * np.finfo(np.float64).eps) ** 2
@@ -109,6 +109,11 @@ class Samples(Problem):
         self.weights = weights / self.n_samples
         self.n_passes = 1
         mean, variance = self.design.moments(self.weights)
+        if not np.isfinite(variance).all():
+            j = int(np.flatnonzero(~np.isfinite(variance))[0])
+            raise ValueError(
+                f"X has values in column {j} whose squares overflow; divide that column by a power of ten."
+            )
         self.varying = np.flatnonzero(variance > CONSTANT * mean**2)
         if fit_intercept:
             self.x_mean, self.chi = mean, variance
@@ -119,8 +124,11 @@ class Samples(Problem):
             self.y_mean = 0.0
             self.varying = np.flatnonzero(self.chi > 0)
         self.y: Array = np.asarray(y - self.y_mean, dtype=np.float64)
-        self.sigma2_y = float(self.weights @ self.y**2)
-        if self.sigma2_y <= CONSTANT * self.y_mean**2:  # y is constant: nothing to explain
+        with np.errstate(over="ignore"):
+            self.sigma2_y = float(self.weights @ self.y**2)
+        if not np.isfinite(self.sigma2_y):
+            raise ValueError("y has values whose squares overflow; divide it by a power of ten.")
+        if np.sqrt(self.sigma2_y) <= np.sqrt(CONSTANT) * abs(self.y_mean):  # y is constant: nothing to explain
             self.y, self.sigma2_y = np.zeros(len(y)), 0.0
         self.b = self.correlations(self.root_target)
 
@@ -148,25 +156,28 @@ class Samples(Problem):
         """Σ_i v_i x_i of some features, in root coordinates."""
         return np.sqrt(self.weights) * (self.design.dot(features, v) - self.x_mean[features] @ v)
 
-    def roots(self, features: Index) -> Array:
+    def roots(self, features: Index, rows: slice = slice(None)) -> Array:
         """Centred columns times √weight: rootᵀroot = χ."""
-        columns = self.design.columns(features)
+        columns = (self.design if rows == slice(None) else self.design.take(rows)).columns(features)
         columns -= self.x_mean[features]
-        columns *= np.sqrt(self.weights)[:, None]
+        columns *= np.sqrt(self.weights[rows])[:, None]
         return columns
 
+    def shortened(self, features: Index) -> tuple[Array, Array, float]:
+        """Root, target and floor with a row per feature, by an orthogonal transformation of a few rows at a time."""
+        width, target = len(features), self.root_target
+        r: Array = np.empty((0, width + 1))
+        for rows in row_slabs(len(target), width):
+            part = np.column_stack([self.roots(features, rows), target[rows]])
+            tall = linalg.qr(np.vstack([r, part]), mode="r", overwrite_a=True, check_finite=False)[0]
+            r = np.array(tall[: width + 1], dtype=np.float64)
+        return np.asfortranarray(r[:width, :width]), r[:width, width].copy(), float(r[width, width] ** 2)
+
     def block(self, features: Index, *, shorten: bool = True) -> Block:
-        root, target, floor = self.roots(features), self.root_target, 0.0
-        if shorten and len(target) > 2 * len(
-            features
-        ):  # more rows than needed: an orthogonal transformation shortens them
-            r = linalg.qr(np.column_stack([root, target]), mode="r", overwrite_a=True, check_finite=False)[0]
-            width = len(features)
-            root, target, floor = (
-                np.asfortranarray(r[:width, :width]),
-                r[:width, width].copy(),
-                float(r[width, width] ** 2),
-            )
+        if shorten and len(self.y) > 2 * len(features):  # more rows than needed
+            root, target, floor = self.shortened(features)
+        else:
+            root, target, floor = self.roots(features), self.root_target, 0.0
         gram = root.T @ root
         return Block(
             features,
@@ -197,13 +208,13 @@ class Moments(Problem):
         x_mean: Any = None,
         y_mean: float = 0.0,
     ) -> None:
-        self.b = np.asarray(b, dtype=np.float64)
-        self.gram = np.asarray(chi, dtype=np.float64)
-        self.sigma2_y = float(sigma2_y)
-        self.n_samples = float(n_samples)
-        self.n_features = len(self.b)
-        self.x_mean = np.zeros(self.n_features) if x_mean is None else np.asarray(x_mean, dtype=np.float64)
-        self.y_mean = float(y_mean)
+        self.b = as_floats("b", b)
+        self.gram = as_floats("chi", chi)
+        self.sigma2_y = float(as_floats("sigma2_y", sigma2_y))
+        self.n_samples = float(as_floats("n_samples", n_samples))
+        self.n_features = self.b.size
+        self.x_mean = np.zeros(self.n_features) if x_mean is None else as_floats("x_mean", x_mean)
+        self.y_mean = float(as_floats("y_mean", y_mean))
         self._check()
         self.chi = np.ascontiguousarray(self.gram.diagonal())
         self.n_passes = 0
@@ -227,16 +238,25 @@ class Moments(Problem):
             raise ValueError("sigma2_y or the diagonal of chi is negative; they are variances and must be ≥ 0.")
         if not np.allclose(self.gram, self.gram.T, rtol=1e-8, atol=1e-12 * np.abs(self.gram).max(initial=0.0)):
             raise ValueError("chi is not symmetric; give the covariance matrix ⟨x_i x_j⟩.")
+        scale = np.sqrt(self.gram.diagonal())
+        if (np.abs(self.gram) > (1.0 + 1e-6) * scale * scale[:, None]).any():
+            raise ValueError("chi has correlations beyond ±1; give covariances of the same samples.")
+        if (np.abs(self.b) > (1.0 + 1e-6) * scale * np.sqrt(self.sigma2_y)).any():
+            raise ValueError("b has correlations with y beyond ±1; give b, chi and sigma2_y of the same samples.")
 
     @classmethod
     def from_data(cls, X: Any, y: Any, sample_weight: Any = None, *, fit_intercept: bool = True) -> Moments:
         """The moments of samples: what is left of X is n_features × n_features."""
-        samples = Samples(X, np.asarray(y, dtype=np.float64), sample_weight, fit_intercept=fit_intercept)
+        samples = as_problem(X, y, sample_weight, fit_intercept=fit_intercept)
+        assert isinstance(samples, Samples)
         everything = np.arange(samples.n_features)
-        root = samples.roots(everything)
+        gram = np.zeros((samples.n_features, samples.n_features))
+        for rows in row_slabs(len(samples.y), samples.n_features):
+            root = samples.roots(everything, rows)
+            gram += root.T @ root
         return cls(
             samples.b,
-            root.T @ root,
+            gram,
             samples.sigma2_y,
             samples.n_samples,
             x_mean=samples.x_mean,
@@ -278,6 +298,10 @@ def as_problem(X: Any, y: Any, sample_weight: Any = None, *, fit_intercept: bool
     if isinstance(X, Problem):
         if y is not None or sample_weight is not None:
             raise ValueError(f"{type(X).__name__} already contains y and the weights; pass nothing else.")
+        if not fit_intercept and (X.x_mean.any() or X.y_mean):
+            raise ValueError(
+                f"fit_intercept is False, but the {type(X).__name__} are centred; make them with fit_intercept=False."
+            )
         return X
     if not isinstance(X, Design):
         X = check_inputs(X)

@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 from sklearn.exceptions import ConvergenceWarning
 
 from garrote.arrays import Array, Index
-from garrote.checks import check_number, check_prior_log_odds
+from garrote.checks import as_floats, check_count, check_number, check_prior_log_odds
 from garrote.energy import NOISE_FLOOR, THETA_MAX
 from garrote.minimise import Descent
 from garrote.problem import Problem, as_problem
@@ -102,6 +102,7 @@ def solve(
     max_iter : steps before giving up with a warning
     """
     problem = as_problem(X, y)
+    tol, max_iter = check_number("tol", tol, least=0.0), check_count("max_iter", max_iter)
     gamma = check_number("gamma", gamma)
     model = Model(
         check_prior_log_odds(prior_log_odds, problem.n_features),
@@ -113,7 +114,7 @@ def solve(
     active = WorkingSet(problem, model)
     theta = active.start(gamma)
     if start is not None:
-        m = np.asarray(start, dtype=np.float64)
+        m = as_floats("start", start)
         if m.shape != (problem.n_features,) or not ((m >= 0) & (m <= 1)).all():
             raise ValueError(
                 f"start must hold {problem.n_features} inclusions between 0 and 1, one per feature; got {m.shape}."

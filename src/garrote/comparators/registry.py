@@ -17,6 +17,7 @@ from garrote.comparators.breiman import NonNegativeGarrote
 from garrote.comparators.pmf import PairedMeanField
 from garrote.datasets import Data
 from garrote.estimators import VariationalGarroteCV
+from garrote.path import garrote_path
 
 #: Points of every grid, and the smallest Lasso penalty relative to the one that switches all features off.
 N_GRID = 100
@@ -87,8 +88,9 @@ def fit_garrote(train: Data, validation: Data) -> Any:
 
 
 def fit_vg(train: Data, validation: Data) -> Any:
-    """The Variational Garrote as in the paper: flat slab, γ chosen on the validation set, no refit."""
-    search = VariationalGarroteCV(ridges=[0.0], cv=one_split(train, validation), refit=False)
+    """The Variational Garrote as in the paper: its grid, flat slab, γ chosen on the validation set, no refit."""
+    grid = garrote_path(*train).gammas
+    search = VariationalGarroteCV(grid, ridges=[0.0], cv=one_split(train, validation), refit=False)
     return search.fit(*merged(train, validation))
 
 

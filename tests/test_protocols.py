@@ -1,0 +1,41 @@
+"""The paper's Tables 1 and 2 by the paper's protocol, and what the library's defaults add."""
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+
+from garrote.comparators.registry import METHODS, selected
+from garrote.datasets import example1, example2, l1_error
+
+INSTANCES = 20
+EXAMPLES = {"Example 1": example1, "Example 2": example2}
+
+#: Test error, number selected and ‖δv‖₁ of the VG rows of Tables 1 and 2: mean and spread over 20 instances.
+PAPER = {
+    "Example 1": [(1.01, 0.10), (1.20, 0.52), (0.31, 0.30)],
+    "Example 2": [(1.15, 0.21), (5.05, 0.51), (0.83, 0.54)],
+}
+
+
+def measures(example, method, seed):
+    data = EXAMPLES[example](np.random.default_rng(seed))
+    fit = METHODS[method](data.train, data.validation)
+    error = np.mean((data.test.y - fit.predict(data.test.X)) ** 2)
+    return error, selected(fit).sum(), l1_error(fit.coef_, data.coef)
+
+
+def all_measures(example, method):
+    return np.array(Parallel(n_jobs=2)(delayed(measures)(example, method, seed) for seed in range(INSTANCES)))
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_paper_protocol_is_within_two_standard_errors_of_the_paper(example):
+    for ours, (mean, spread) in zip(all_measures(example, "vg").T, PAPER[example], strict=True):
+        standard_error = np.hypot(spread, ours.std(ddof=1)) / np.sqrt(INSTANCES)
+        assert abs(ours.mean() - mean) <= 2 * standard_error
+
+
+@pytest.mark.parametrize(("example", "bound"), [("Example 1", 0.20), ("Example 2", 0.55)])
+def test_defaults_reconstruct_the_weights_better_than_the_paper(example, bound):
+    _, _, weights_error = all_measures(example, "vg-default").T
+    assert weights_error.mean() <= bound
