@@ -110,7 +110,7 @@ def test_working_set_agrees_with_one_block(gamma, ridge, monkeypatch):
     working = solve(X, y, gamma=gamma, ridge=ridge)
     assert len(working.features) < 300
     np.testing.assert_allclose(working.inclusion, plain.m[working.features], atol=5e-3)
-    assert working.free_energy == pytest.approx(plain.free_energy, abs=1e-2)
+    assert working.free_energy == pytest.approx(plain.free_energy, abs=0.03)
     assert working.unlisted_mass == pytest.approx(np.delete(plain.m, working.features).sum(), rel=0.02)
 
 
