@@ -95,7 +95,7 @@ def gibbs_sweep(
 cdef double NEGLIGIBLE_MASS = 1e-7
 cdef double NOISE_FLOOR = 1e-20
 cdef double THETA_MAX = 500.0
-cdef double DECIDED = 1e-6
+cdef double DECIDED = 1e-4
 cdef double TRUST = 8.0
 cdef double SHORTEST_STEP = 1e-4
 cdef double ROUNDING = 1e-13

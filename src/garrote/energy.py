@@ -41,8 +41,8 @@ NOISE_FLOOR = 1e-20
 #: |θ| beyond which m is 0 or 1 in double precision and θ carries no information.
 THETA_MAX = 500.0
 
-#: Features with m(1 − m) below this are decided: Newton's step equals the fixed-point step for them.
-DECIDED = 1e-6
+#: Features with m(1 − m) below this are decided: Newton's step is the fixed-point step for them, to that accuracy.
+DECIDED = 1e-4
 
 
 @dataclass(slots=True)
