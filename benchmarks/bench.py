@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes only, in less than two minutes")
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, metavar="FEATURESxSAMPLES", help=", ".join(PROBLEMS))
     parser.add_argument("--methods", nargs="+", choices=METHODS, metavar="METHOD", help=", ".join(METHODS))
-    parser.add_argument("--timeout", type=float, help="seconds for one method on one problem (300; 10 with --quick)")
+    parser.add_argument("--timeout", type=float, help="seconds for one method on one problem (300; 20 with --quick)")
     parser.add_argument("--seed", type=int, default=0, help="of the data (%(default)s)")
     parser.add_argument("--out", type=Path, default=Path("results/bench"), help="folder of the results (%(default)s)")
     args = parser.parse_args()
@@ -94,7 +94,7 @@ def main() -> None:
         [problem for name, problem in PROBLEMS.items() if name in names],
         [METHODS[name] for name in args.methods or METHODS],
         seed=args.seed,
-        timeout=args.timeout or (10.0 if args.quick else 300.0),
+        timeout=args.timeout or (20.0 if args.quick else 300.0),
     )
     print(write_report(pd.DataFrame(rows), args.out))
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from methods import METHODS
 from problems import BY_FEATURES, BY_SAMPLES, NOISE, PROBLEMS, Problem
-
-mpl.use("Agg")
-import matplotlib.pyplot as plt
 
 #: The scaling grids: axis label, problems, their size, and the sizes over which the exponent is fitted.
 GRIDS = {
@@ -37,7 +35,7 @@ SMALL_MB = 8.0
 
 NOTES = f"""\
 One thread, float64 in Fortran order, noise variance {NOISE:g}, non-zero weights 1. *gemv*: cost in passes Xᵀr over X,
-timed in the same process. *memory*: peak size of the process above its size before X, relative to X (1 is X itself).
+timed in the same process. *memory*: peak size of the process including X, relative to X (1 is no memory but X).
 *start*: imports and a first fit of a tiny problem, not part of the time. *points*: fits on the path; the last three
 columns are taken where the error on infinitely many new samples is smallest."""
 
@@ -68,9 +66,14 @@ def markdown(header: list[str], lines: list[list[str]]) -> str:
     """A Markdown table; the first column is text, the others are numbers."""
     widths = [max(map(len, column)) for column in zip(header, *lines, strict=True)]
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
-    cells = ([cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))]
-             for line in [header, rule, *lines])  # fmt: skip
-    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+    return "\n".join(_line(cells, widths) for cells in (header, rule, *lines))
+
+
+def _line(cells: list[str], widths: list[int]) -> str:
+    aligned = (
+        cell.rjust(width) if i else cell.ljust(width) for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    )
+    return f"| {' | '.join(aligned)} |"
 
 
 def section(part: pd.DataFrame) -> str:
@@ -88,7 +91,7 @@ def title(problem: Problem) -> str:
     return f"{problem.n_features:,} features × {problem.n_samples} samples, {problem.n_nonzero} non-zero{zeta}"
 
 
-def cells(row, problem: Problem) -> list[str]:
+def cells(row: Any, problem: Problem) -> list[str]:
     """One line of a problem's table."""
     megabytes = 8e-6 * problem.n_features * problem.n_samples
     return [
@@ -111,13 +114,24 @@ def duration(seconds: float) -> str:
 # ---- scaling ----------------------------------------------------------------------------------------------
 
 
-def curve(rows: pd.DataFrame, method: str, grid: str) -> tuple[np.ndarray, np.ndarray]:
-    """Sizes and seconds of a method on a scaling grid, where it finished."""
+def on_grid(rows: pd.DataFrame, grid: str) -> pd.DataFrame:
+    """The rows of a scaling grid that have a result, by size."""
     _, problems, size, _ = GRIDS[grid]
-    part = rows[(rows.method == method) & rows.problem.isin(problems) & rows.failure.isna()]
-    sizes = np.array([getattr(problems[name], size) for name in part.problem], dtype=float)
-    order = np.argsort(sizes)
-    return sizes[order], part.seconds.to_numpy()[order]
+    part = rows[rows.problem.isin(problems) & rows.failure.isna()]
+    return part.assign(size=[getattr(problems[name], size) for name in part.problem]).sort_values("size")
+
+
+def curve(rows: pd.DataFrame, method: str, grid: str) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes and seconds of a method on a scaling grid."""
+    part = on_grid(rows, grid)
+    part = part[part.method == method]
+    return part["size"].to_numpy(dtype=float), part.seconds.to_numpy(dtype=float)
+
+
+def one_pass(rows: pd.DataFrame, grid: str) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes and seconds of one pass over X on a scaling grid, the median over methods."""
+    seconds = on_grid(rows, grid).groupby("size").gemv_seconds.median()
+    return seconds.index.to_numpy(dtype=float), seconds.to_numpy(dtype=float)
 
 
 def exponents(rows: pd.DataFrame) -> dict[tuple[str, str], float]:
@@ -138,27 +152,29 @@ def scaling_text(fitted: dict[tuple[str, str], float]) -> str:
     if not methods:
         return "Too few sizes for an exponent."
     header = ["time ∝ size^k", *(f"{grid} {low:,}–{high:,}" for grid, (*_, (low, high)) in GRIDS.items())]
-    show = lambda key: f"{fitted[key]:.2f}" if key in fitted else "–"  # noqa: E731
-    return "## Scaling\n\n" + markdown(header, [[m, *(show((grid, m)) for grid in GRIDS)] for m in methods])
+    lines = [[m, *(f"{fitted[grid, m]:.2f}" if (grid, m) in fitted else "–" for grid in GRIDS)] for m in methods]
+    return "## Scaling\n\n" + markdown(header, lines)
 
 
 def plot_scaling(rows: pd.DataFrame, fitted: dict[tuple[str, str], float], out: Path) -> None:
-    """Time against size on both grids, each curve named at its end."""
-    figure, axes = plt.subplots(1, len(GRIDS), figsize=(12, 5), sharey=True, layout="constrained")
+    """Time against size on both grids, with the cost of one pass over X as the floor."""
+    figure, axes = plt.subplots(1, len(GRIDS), figsize=(12, 6.5), sharey=True, layout="constrained")
     for axis, (grid, (label, *_)) in zip(axes, GRIDS.items(), strict=True):
         for index, method in enumerate(METHODS):
             sizes, seconds = curve(rows, method, grid)
-            if not len(sizes):
-                continue
-            power = f"  ∝ size^{fitted[grid, method]:.2f}" if (grid, method) in fitted else ""
-            emphasis = (
-                {"lw": 3.0, "zorder": 5, "color": "black"} if method == "VG" else {"lw": 1.4, "color": f"C{index}"}
-            )
-            axis.loglog(sizes, seconds, marker="o", ms=4, label=method + power, **emphasis)
-        axis.set_xlabel(label)
-        axis.grid(alpha=0.3, which="major")
-        axis.legend(fontsize=8, frameon=False, loc="upper left")
-    axes[0].set_ylabel("seconds for a path, one thread")
+            power = f"  (size^{fitted[grid, method]:.2f})" if (grid, method) in fitted else ""
+            style = {"lw": 3.0, "zorder": 5, "color": "black"} if method == "VG" else {"lw": 1.4, "color": f"C{index}"}
+            if len(sizes):
+                axis.plot(sizes, seconds, marker="o", ms=4, label=method + power, **style)
+        sizes, seconds = one_pass(rows, grid)
+        axis.plot(sizes, seconds, ":", color="grey", label="one pass over X")
+        axis.set(xscale="log", yscale="log", xlabel=label)
+        if len(sizes):
+            axis.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
+            axis.minorticks_off()
+        axis.grid(alpha=0.3)
+        axis.legend(ncols=3, fontsize=9, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    axes[0].set_ylabel("seconds for a whole path, one thread")
     for suffix in ("png", "svg"):
         figure.savefig(out / f"scaling.{suffix}", dpi=150)
     plt.close(figure)

@@ -22,7 +22,7 @@ from metrics import accuracy
 from problems import PROBLEMS, Data, Problem, small
 
 #: Short paths are repeated for about this many seconds, at most so often.
-REPEAT_SECONDS, MAX_REPEATS = 2.0, 15
+REPEAT_SECONDS, MAX_REPEATS = 1.0, 11
 PASSES = 7
 
 
