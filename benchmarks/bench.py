@@ -15,6 +15,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -54,14 +55,13 @@ def reason(done: subprocess.CompletedProcess[str]) -> str:
     return lines[-1][:200] if lines else f"exit code {done.returncode}"
 
 
-def run_all(problems: list[Problem], methods: list[Method], *, seed: int, timeout: float) -> list[dict[str, Any]]:
+def run_all(problems: list[Problem], methods: list[Method], *, seed: int, timeout: float) -> Iterator[dict[str, Any]]:
     """A row for every method on every problem, small problems first.
 
     Where a method has run out of time, problems that are larger in every direction are not tried.
     """
     absent = failures()
     too_slow: dict[str, list[Problem]] = {}
-    rows = []
     with tqdm(total=len(problems) * len(methods), unit="path") as progress:
         for problem in problems:
             for method in methods:
@@ -75,9 +75,8 @@ def run_all(problems: list[Problem], methods: list[Method], *, seed: int, timeou
                     result = run(problem, method, seed=seed, timeout=timeout)
                     if "not finished" in result.get("failure", ""):
                         too_slow.setdefault(method.name, []).append(problem)
-                rows.append({"problem": problem.name, "method": method.name, "version": method.version()} | result)
+                yield {"problem": problem.name, "method": method.name, "version": method.version()} | result
                 progress.update()
-    return rows
 
 
 def main() -> None:
@@ -90,13 +89,20 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results/bench"), help="folder of the results (%(default)s)")
     args = parser.parse_args()
     names = args.problems or (QUICK if args.quick else PROBLEMS)
-    rows = run_all(
+    rows: list[dict[str, Any]] = []
+    results = run_all(
         [problem for name, problem in PROBLEMS.items() if name in names],
         [METHODS[name] for name in args.methods or METHODS],
         seed=args.seed,
         timeout=args.timeout or (20.0 if args.quick else 300.0),
     )
-    print(write_report(pd.DataFrame(rows), args.out))
+    try:
+        for row in results:
+            rows.append(row)
+    except KeyboardInterrupt:
+        print("\nInterrupted: the report has what is finished.", file=sys.stderr)
+    if rows:
+        print(write_report(pd.DataFrame(rows), args.out))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python benchmarks/latency.py [--repeats 15]
 
 Prints medians and ratios: ``import garrote`` against ``import sklearn.linear_model``, taking turns, and the first fit
-against the second one in a new process.
+against the second one in a new process; each by the clock, and by processor time for a machine that is shared.
 """
 
 from __future__ import annotations
@@ -16,24 +16,33 @@ from statistics import median
 
 from tqdm import tqdm
 
+#: Defines ``lap()``, which prints the seconds since it was last called: clock and processor.
+LAP = """
+from time import perf_counter, process_time
+last = [perf_counter(), process_time()]
+def lap(show=True):
+    now = [perf_counter(), process_time()]
+    if show:
+        print(now[0] - last[0], now[1] - last[1])
+    last[:] = [perf_counter(), process_time()]
+"""
+
 IMPORT = """
-from time import perf_counter
-start = perf_counter()
+lap(show=False)
 import {module}
-print(perf_counter() - start)
+lap()
 """
 
 FIT = """
-from time import perf_counter
 import numpy as np
 from garrote import VariationalGarroteCV, garrote_path
 rng = np.random.default_rng(0)
 X = rng.standard_normal((50, 100))
 y = X[:, 0] + rng.standard_normal(50)
 for _ in range(2):
-    start = perf_counter()
+    lap(show=False)
     {call}
-    print(perf_counter() - start)
+    lap()
 """
 
 MODULES = ("garrote", "sklearn.linear_model")
@@ -46,8 +55,9 @@ ENVIRONMENT["OMP_NUM_THREADS"] = "1"
 
 def fresh(code: str) -> list[float]:
     """The seconds that some code prints, run in a new process."""
-    done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=True)
-    return [float(line) for line in done.stdout.split()]
+    command = [sys.executable, "-c", LAP + code]
+    done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True)
+    return [float(number) for number in done.stdout.split()]
 
 
 def measure(codes: list[str], repeats: int) -> list[list[float]]:
@@ -61,19 +71,25 @@ def measure(codes: list[str], repeats: int) -> list[list[float]]:
     return [[median(column) for column in zip(*rows, strict=True)] for rows in runs]
 
 
+def compare(what: str, clock: float, processor: float, base: tuple[float, float]) -> str:
+    """One line: two times, and their differences and ratios to a base."""
+    times = f"{1e3 * clock:8.1f} ms clock, {1e3 * processor:8.1f} ms processor"
+    extra = f"{1e3 * (clock - base[0]):+8.1f}, {1e3 * (processor - base[1]):+8.1f} ms"
+    return f"{what:44} {times}   {extra}   × {clock / base[0]:.3f}, {processor / base[1]:.3f}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=15, help="processes for each median (%(default)s)")
     repeats = parser.parse_args().repeats
-    imports = [seconds for (seconds,) in measure([IMPORT.format(module=module) for module in MODULES], repeats)]
-    for module, seconds in zip(MODULES, imports, strict=True):
-        print(f"import {module:30} {1e3 * seconds:7.1f} ms   {seconds / imports[-1]:.3f} × sklearn.linear_model")
-    fits = measure([FIT.format(call=call) for call in CALLS], repeats)
-    for call, (first, second) in zip(CALLS, fits, strict=True):
-        print(
-            f"{call:37} {1e3 * first:7.1f} ms first, {1e3 * second:.1f} ms second: "
-            f"{1e3 * (first - second):+.1f} ms, {first / second:.2f} ×"
-        )
+    ours, theirs = measure([IMPORT.format(module=module) for module in MODULES], repeats)
+    for module, (clock, processor) in zip(MODULES, (ours, theirs), strict=True):
+        print(compare(f"import {module}", clock, processor, (theirs[0], theirs[1])))
+    for call, (*first, clock, processor) in zip(
+        CALLS, measure([FIT.format(call=c) for c in CALLS], repeats), strict=True
+    ):
+        print(compare(f"first {call}", *first, (clock, processor)))
+        print(compare(f"second {call}", clock, processor, (clock, processor)))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import EngFormatter
 from methods import METHODS
 from problems import BY_FEATURES, BY_SAMPLES, NOISE, PROBLEMS, Problem
 
@@ -34,10 +35,10 @@ METRICS = [
 SMALL_MB = 8.0
 
 NOTES = f"""\
-One thread, float64 in Fortran order, noise variance {NOISE:g}, non-zero weights 1. *gemv*: cost in passes Xᵀr over X,
-timed in the same process. *memory*: peak size of the process including X, relative to X (1 is no memory but X).
-*start*: imports and a first fit of a tiny problem, not part of the time. *points*: fits on the path; the last three
-columns are taken where the error on infinitely many new samples is smallest."""
+Processor time on one thread, float64 in Fortran order, noise variance {NOISE:g}, weights 0 or 1. *gemv*: cost in passes
+Xᵀr over X, timed in the same process. *memory*: peak size of the process relative to X, including X (1 is no memory but
+X). *start*: imports and a first fit of a tiny problem, not part of the time. *points*: fits on the path; the columns
+after it are taken where the error on infinitely many new samples is smallest."""
 
 
 def write_report(rows: pd.DataFrame, out: Path) -> str:
@@ -158,11 +159,11 @@ def scaling_text(fitted: dict[tuple[str, str], float]) -> str:
 
 def plot_scaling(rows: pd.DataFrame, fitted: dict[tuple[str, str], float], out: Path) -> None:
     """Time against size on both grids, with the cost of one pass over X as the floor."""
-    figure, axes = plt.subplots(1, len(GRIDS), figsize=(12, 6.5), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, len(GRIDS), figsize=(12, 6), sharey=True, layout="constrained")
     for axis, (grid, (label, *_)) in zip(axes, GRIDS.items(), strict=True):
         for index, method in enumerate(METHODS):
             sizes, seconds = curve(rows, method, grid)
-            power = f"  (size^{fitted[grid, method]:.2f})" if (grid, method) in fitted else ""
+            power = f" ({fitted[grid, method]:.2f})" if (grid, method) in fitted else ""
             style = {"lw": 3.0, "zorder": 5, "color": "black"} if method == "VG" else {"lw": 1.4, "color": f"C{index}"}
             if len(sizes):
                 axis.plot(sizes, seconds, marker="o", ms=4, label=method + power, **style)
@@ -170,10 +171,12 @@ def plot_scaling(rows: pd.DataFrame, fitted: dict[tuple[str, str], float], out: 
         axis.plot(sizes, seconds, ":", color="grey", label="one pass over X")
         axis.set(xscale="log", yscale="log", xlabel=label)
         if len(sizes):
-            axis.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
+            axis.set_xticks(sizes, minor=False)
+            axis.xaxis.set_major_formatter(EngFormatter(sep=""))
             axis.minorticks_off()
         axis.grid(alpha=0.3)
-        axis.legend(ncols=3, fontsize=9, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        axis.legend(ncols=2, fontsize=8, loc="upper left", title="method (fitted power of the size)", title_fontsize=8)
+        axis.margins(y=0.25)
     axes[0].set_ylabel("seconds for a whole path, one thread")
     for suffix in ("png", "svg"):
         figure.savefig(out / f"scaling.{suffix}", dpi=150)
