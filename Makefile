@@ -2,9 +2,10 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
+BENCH := .venv-bench
 SETUP := pyproject.toml $(wildcard setup.py)
 
-.PHONY: help run test lint clean
+.PHONY: help run test lint bench clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,6 +28,15 @@ lint: $(VENV)/.installed ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+$(BENCH)/.installed: benchmarks/requirements.txt $(SETUP) $(wildcard src/garrote/*.pyx)
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python benchmarks/install.py
+	$(BENCH)/bin/python -m pip install --quiet --constraint benchmarks/requirements.txt --editable .
+	@touch $@
+
+bench: $(BENCH)/.installed ## time VG and its peers, write results/bench (ARGS=--quick for a short run)
+	$(BENCH)/bin/python benchmarks/bench.py $(ARGS)
 
 clean: ## remove the environments and caches
 	rm -rf .venv* .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info
