@@ -39,5 +39,14 @@ class BlockDescent:
         sigma2_y: float,
         n_samples: float,
     ) -> None: ...
-    def run(self, theta: Array, gamma: Array, ridge: float, beta: float | None, tol: float, max_iter: int) -> Array: ...
+    def run(
+        self,
+        theta: Array,
+        gamma: Array,
+        ridge: float,
+        beta: float | None,
+        tol: float,
+        max_iter: int,
+        most: float,
+    ) -> Array: ...
     def result(self) -> tuple[Array, Array, Array, Array, Array, float, float, float]: ...

@@ -151,7 +151,9 @@ cdef class BlockDescent:
         k = self.at
         return (*self.points[:, k].copy(), self.noise[k], self.free_energy[k], self.residual[k])
 
-    def run(self, const double[::1] theta, const double[::1] gamma, double ridge, beta, double tol, int max_iter):
+    def run(
+        self, const double[::1] theta, const double[::1] gamma, double ridge, beta, double tol, int max_iter, double most
+    ):
         """Descend from θ; F at the start and after each accepted step."""
         cdef int i
         self.gamma, self.ridge = gamma, ridge
@@ -168,7 +170,7 @@ cdef class BlockDescent:
             trace[0] = self.free_energy[0]
             while True:
                 self.converged = self.residual[self.at] <= tol
-                if self.converged or self.n_iter >= max_iter:
+                if self.converged or self.n_iter >= max_iter or self.selected() > most:
                     break
                 if not self.descend():
                     self.converged = True
@@ -176,6 +178,12 @@ cdef class BlockDescent:
                 self.n_iter += 1
                 trace[self.n_iter] = self.free_energy[self.at]
         return energies[: self.n_iter + 1]
+
+    cdef int selected(self) noexcept nogil:
+        cdef int i, count = 0
+        for i in range(self.width):
+            count += self.theta[self.at, i] > 0.0
+        return count
 
     cdef bint descend(self) noexcept nogil:
         cdef int i, k = self.at

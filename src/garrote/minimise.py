@@ -33,18 +33,25 @@ class Descent:
     energies: list[float] = field(default_factory=list)  #: F at the start and after each step: never rises
 
 
-def minimise(block: Block, theta: Array, penalty: Penalty, *, tol: float = 1e-8, max_iter: int = 500) -> Descent:
-    """Minimise F from θ until |σ(γ + (βn/2) w² d) − m| ≤ tol for every feature."""
+def minimise(
+    block: Block, theta: Array, penalty: Penalty, *, tol: float = 1e-8, max_iter: int = 500, most: float = math.inf
+) -> Descent:
+    """Minimise F from θ until |σ(γ + (βn/2) w² d) − m| ≤ tol for every feature.
+
+    A descent that selects more than ``most`` features is abandoned on the way.
+    """
     if not COMPILED:
-        return minimise_plain(block, theta, penalty, tol=tol, max_iter=max_iter)
+        return minimise_plain(block, theta, penalty, tol=tol, max_iter=max_iter, most=most)
     kernel = block.kernel
-    energies = kernel.run(theta, penalty.gamma, penalty.ridge, penalty.beta, tol, max_iter)
+    energies = kernel.run(theta, penalty.gamma, penalty.ridge, penalty.beta, tol, max_iter, most)
     theta, m, w, v, target, noise, free_energy, residual = kernel.result()
     end = Energy(theta, m, w, v, noise, free_energy, target, residual)
     return Descent(end, kernel.n_iter, kernel.n_factorizations, kernel.converged, energies.tolist())
 
 
-def minimise_plain(block: Block, theta: Array, penalty: Penalty, *, tol: float = 1e-8, max_iter: int = 500) -> Descent:
+def minimise_plain(
+    block: Block, theta: Array, penalty: Penalty, *, tol: float = 1e-8, max_iter: int = 500, most: float = math.inf
+) -> Descent:
     """The descent in NumPy: what the compiled one does, where there is no compiler, and the oracle of its tests.
 
     Each step is Newton's if that lowers F, and otherwise the longest of the fixed-point step's halves, quarters, …
@@ -54,7 +61,7 @@ def minimise_plain(block: Block, theta: Array, penalty: Penalty, *, tol: float =
     run = Descent(at, energies=[at.free_energy])
     while True:
         run.converged = at.residual <= tol
-        if run.converged or run.n_iter >= max_iter:
+        if run.converged or run.n_iter >= max_iter or np.count_nonzero(at.theta > 0) > most:
             return run
         trial = _descend(block, at, penalty, run)
         if trial is None:  # F is flat to rounding error

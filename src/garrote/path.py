@@ -11,6 +11,7 @@ the solution jumps, and comes back elsewhere when γ is lowered: a hysteresis. T
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
@@ -27,14 +28,17 @@ from garrote.solve import MAX_ITER, TOL, Solution, empty_solution, make_solution
 from garrote.threads import one_blas_thread
 from garrote.workingset import Found, Model, WorkingSet
 
-#: More than this fraction of n_samples selected can fit anything, where there are as many features as samples.
-INTERPOLATES = 0.75
+#: With as many features as samples, more than this fraction of n_samples selected is on the way to interpolation.
+INTERPOLATES = 0.5
 
 #: Unselected features may together hold this fraction of n_samples in inclusions (or as many as are selected).
 DIFFUSE = 0.05
 
 #: Sweeps of the last part at most; it usually ends after two or three.
 SWEEPS = 10
+
+#: An exchange move that brings in more features than this is abandoned.
+CASCADE = 10
 
 #: Features that a descent has not looked at yet may lower its F by about this much.
 UNSEEN = 1.0
@@ -231,6 +235,10 @@ class Search:
         self.best: list[Point] = []
         self.up: list[float] = []
         self.down: list[float] = []
+        # As many features as samples can fit anything; with fewer, F is bounded.
+        can_interpolate = len(problem.varying) >= problem.n_samples - 1
+        self.most_selected = INTERPOLATES * (problem.n_samples - 1) if can_interpolate else math.inf
+        self.cut = True  #: whether the grid ends where the path overfits
         self.end = 0  #: branches are followed, and moves made, only below this position
         self._tried: set[tuple[int, int]] = set()
         self._settled: set[int] = set()
@@ -247,13 +255,17 @@ class Search:
             return bool(k < self.end and self.overfits(found))
 
         gamma = float(self.grid[k])
-        found = self.active.descend(gamma, theta, give_up=give_up, tol=self.tol, max_iter=self.max_iter)
+        most = self.most_selected if self.cut or k < self.end else math.inf
+        if branch == "exchange":  # one move; an avalanche is what annealing finds, at its own γ
+            most = min(most, np.count_nonzero(theta > 0) + CASCADE)
+        found = self.active.descend(gamma, theta, give_up=give_up, tol=self.tol, max_iter=self.max_iter, most=most)
         point = Point(found, branch)
         self._alive.append(point)
         return point
 
     def anneal_up(self, whole_grid: bool) -> str:
         """Part 1. Returns why the grid was cut, or ''."""
+        self.cut = not whole_grid
         theta, reason = self.active.start(float(self.grid[0])), ""
         for k in range(len(self.grid)):
             point = self.descend(k, theta, "up")
@@ -316,7 +328,10 @@ class Search:
         return changed
 
     def keep(self, k: int, point: Point) -> bool:
-        """Keep a point whose F is lower, unless it overfits."""
+        """Keep a point whose F is lower, unless it overfits or was abandoned on the way."""
+        run = point.found.run
+        if not run.converged and run.n_iter < self.max_iter:
+            return False
         if point.free_energy >= self.best[k].free_energy - LOWER or self.overfits(point.found):
             return False
         self.best[k] = point
@@ -328,11 +343,11 @@ class Search:
         Where X can interpolate y, E → 0 and F → −∞.
         """
         n_samples = self.problem.n_samples
-        if len(self.problem.varying) < n_samples - 1:
+        if not math.isfinite(self.most_selected):
             return ""
         m = found.run.end.m
         selected = m > 0.5
-        if selected.sum() > INTERPOLATES * (n_samples - 1):
+        if selected.sum() > self.most_selected:
             return f"{selected.sum()} features are selected from {n_samples:g} samples: the fit begins to interpolate"
         weak, strong = float(m[~selected].sum()) + found.outside_mass, float(m[selected].sum())
         if weak > max(strong, DIFFUSE * n_samples):

@@ -121,16 +121,18 @@ class WorkingSet:
         give_up: Callable[[Found], bool] | None = None,
         tol: float = 1e-8,
         max_iter: int = 500,
+        most: float = math.inf,
     ) -> Found:
         """Minimise F at γ from θ.
 
-        ``give_up(found)`` says, before X is looked at, whether the descent so far is of no use.
+        ``give_up(found)`` says, before X is looked at, whether the descent so far is of no use. A descent that selects
+        more than ``most`` features is abandoned on the way.
         """
         for _ in range(50):
             background = self.background.at(gamma) if self.background is not None else None
             block = self.block if background is None else background.subtract(self.block)
             penalty = Penalty(self.start(gamma), self.model.ridge, self.model.beta)
-            run = minimise(block, self.embed(theta, gamma), penalty, tol=tol, max_iter=max_iter)
+            run = minimise(block, self.embed(theta, gamma), penalty, tol=tol, max_iter=max_iter, most=most)
             self.n_factorizations += run.n_factorizations
             self.n_iter += run.n_iter
             if self.whole:
