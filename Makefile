@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 SETUP := pyproject.toml $(wildcard setup.py)
 
-.PHONY: help run test lint bench clean
+.PHONY: help run test lint bench real clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,6 +37,10 @@ $(BENCH)/.installed: benchmarks/requirements.txt $(SETUP) $(wildcard src/garrote
 
 bench: $(BENCH)/.installed ## time VG and its peers, write results/bench (ARGS=--quick for a short run)
 	$(BENCH)/bin/python benchmarks/bench.py $(ARGS)
+
+real: $(VENV)/.installed ## test error on real data beside LassoCV, RidgeCV, ElasticNetCV (half an hour)
+	$(BIN)/python -m pip install --quiet --requirement benchmarks/requirements-real.txt
+	$(BIN)/python benchmarks/real.py $(ARGS)
 
 clean: ## remove the environments and caches
 	rm -rf .venv* .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info

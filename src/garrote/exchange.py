@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy import linalg
+from scipy.special import expit
 
 from garrote.arrays import Array, Index
-from garrote.energy import Energy
 from garrote.problem import Block
 
 #: A move is worth solving when its screened F is at most this far above the present one (the solve will lower it).
@@ -27,13 +27,13 @@ MOVES = 5
 SWITCHED = 12.0
 
 
-def moves(block: Block, at: Energy, gamma: Array, ridge: float) -> Iterator[Array]:
-    """The most promising starts θ that differ from a solution by one drop, add or swap, best first."""
-    on, off = np.flatnonzero(at.m > 0.5), np.flatnonzero(at.m <= 0.5)
-    change, drop, add = _screen(block, at, on, off, gamma, ridge)
+def moves(block: Block, solution: Array, gamma: Array, ridge: float) -> Iterator[Array]:
+    """The most promising starts θ that differ from a solution's θ by one drop, add or swap, best first."""
+    on, off = np.flatnonzero(solution > 0.0), np.flatnonzero(solution <= 0.0)
+    change, drop, add = _screen(block, expit(solution[on]), on, off, gamma, ridge)
     best = np.argsort(change)[:MOVES]
     for k in best[change[best] < SLACK]:
-        theta = at.theta.copy()
+        theta = solution.copy()
         if drop[k] >= 0:
             theta[drop[k]] = min(-SWITCHED, gamma[drop[k]])
         if add[k] >= 0:
@@ -41,11 +41,11 @@ def moves(block: Block, at: Energy, gamma: Array, ridge: float) -> Iterator[Arra
         yield theta
 
 
-def _screen(block: Block, at: Energy, on: Index, off: Index, gamma: Array, ridge: float) -> tuple[Array, Index, Index]:
+def _screen(block: Block, m: Array, on: Index, off: Index, gamma: Array, ridge: float) -> tuple[Array, Index, Index]:
     """The change of F by every move, with the position it drops and the one it adds (−1: none)."""
     d = block.chi * (1.0 + ridge)
     K = block.gram[np.ix_(on, on)]
-    K.flat[:: len(on) + 1] += d[on] / at.m[on] - block.chi[on]
+    K.flat[:: len(on) + 1] += d[on] / m - block.chi[on]
     P = linalg.pinvh(K) if len(on) else np.zeros((0, 0))
     v = P @ block.b[on]
     cross = block.gram[np.ix_(off, on)]

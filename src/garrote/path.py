@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import logit
 
-from garrote.arrays import Array
+from garrote.arrays import Array, Index
 from garrote.checks import check_count, check_gammas, check_number, check_prior_log_odds
 from garrote.exchange import moves
 from garrote.problem import Problem, as_problem
@@ -192,9 +192,13 @@ class Point:
     def free_energy(self) -> float:
         return self.found.free_energy
 
+    @property
+    def selected(self) -> Index:
+        """Positions in the working set of the features with m > ½."""
+        return np.flatnonzero(self.theta > 0.0)
+
     def same_selection(self, other: Point) -> bool:
-        mine, theirs = np.flatnonzero(self.theta > 0), np.flatnonzero(other.theta > 0)
-        return np.array_equal(mine, theirs)
+        return np.array_equal(self.selected, other.selected)
 
 
 def trace(
@@ -216,6 +220,8 @@ def trace(
     reason = search.anneal_up(whole_grid or (model.ridge > 0.0 and search.active.whole))
     search.follow_down()
     search.settle()
+    if not whole_grid:
+        reason = search.trim() or reason
     warn_unconverged(
         [(float(gamma), point.found.run) for gamma, point in zip(grid, search.best, strict=False)],
         tol,
@@ -240,28 +246,24 @@ class Search:
         self.most_selected = INTERPOLATES * (problem.n_samples - 1) if can_interpolate else math.inf
         self.cut = True  #: whether the grid ends where the path overfits
         self.end = 0  #: branches are followed, and moves made, only below this position
-        self._tried: set[tuple[int, int]] = set()
-        self._settled: set[int] = set()
-        self._alive: list[Point] = []  # keeps the ids in _tried and _settled unique
+        self._tried: set[tuple[Point, int]] = set()
+        self._settled: set[Point] = set()
 
     def descend(self, k: int, theta: Array, branch: str, *, beat: Point | None = None) -> Point:
-        """Solve at the k-th γ from θ; no pass over X is spent on a point that overfits or will not beat another."""
+        """Solve at the k-th γ from θ; no pass over X is spent on a point that will not beat another."""
 
         def give_up(found: Found) -> bool:
-            if beat is not None:
-                margin = 0.0 if Point(found, branch).same_selection(beat) else UNSEEN
-                if found.free_energy - margin > beat.free_energy - LOWER:
-                    return True
-            return bool(k < self.end and self.overfits(found))
+            if beat is None:
+                return False
+            margin = 0.0 if Point(found, branch).same_selection(beat) else UNSEEN
+            return found.free_energy - margin > beat.free_energy - LOWER
 
         gamma = float(self.grid[k])
         most = self.most_selected if self.cut or k < self.end else math.inf
         if branch == "exchange":  # one move; an avalanche is what annealing finds, at its own γ
-            most = min(most, np.count_nonzero(theta > 0) + CASCADE)
+            most = min(most, float(np.count_nonzero(theta > 0)) + CASCADE)
         found = self.active.descend(gamma, theta, give_up=give_up, tol=self.tol, max_iter=self.max_iter, most=most)
-        point = Point(found, branch)
-        self._alive.append(point)
-        return point
+        return Point(found, branch)
 
     def anneal_up(self, whole_grid: bool) -> str:
         """Part 1. Returns why the grid was cut, or ''."""
@@ -271,6 +273,7 @@ class Search:
             point = self.descend(k, theta, "up")
             reason = reason or self.overfits(point.found)
             if reason and not whole_grid and self.best:
+                self.tidy()
                 break
             self.best.append(point)
             self.up.append(point.free_energy)
@@ -288,6 +291,9 @@ class Search:
             if above is not None and above.same_selection(self.best[k]):
                 continue  # no jump here: the branches have merged
             point = self.descend(k, above.theta if above is not None else theta, "down")  # type: ignore[arg-type]
+            if not point.found.run.converged:  # abandoned: there is no branch here
+                theta = None
+                continue
             merged = abs(point.free_energy - self.up[k]) < LOWER
             self.down[k] = point.free_energy
             theta = None if merged else point.theta
@@ -297,6 +303,7 @@ class Search:
         """Part 3."""
         for _ in range(SWEEPS):
             changed = False
+            self.active.bring_partners(np.concatenate([point.selected for point in self.best[: self.end]]))
             for positions, towards in ((range(self.end - 1, -1, -1), 1), (range(self.end), -1)):
                 for k in positions:
                     changed |= self.try_neighbour(k, k + towards)
@@ -309,19 +316,19 @@ class Search:
         if not 0 <= neighbour < self.end:
             return False
         start = self.best[neighbour]
-        if (id(start), k) in self._tried or start.same_selection(self.best[k]):
+        if (start, k) in self._tried or start.same_selection(self.best[k]):
             return False
-        self._tried.add((id(start), k))
+        self._tried.add((start, k))
         return self.keep(k, self.descend(k, start.theta, "neighbour", beat=self.best[k]))
 
     def try_exchange(self, k: int) -> bool:
         """Exchange moves until none lowers F."""
         changed = False
-        while id(self.best[k]) not in self._settled:
-            at = self.best[k]
-            self._settled.add(id(at))
-            gamma = self.active.start(float(self.grid[k]))[: len(at.theta)]  # the working set may have grown since
-            for theta in moves(self.active.block, at.found.run.end, gamma, self.active.model.ridge):
+        while self.best[k] not in self._settled:
+            at, gamma = self.best[k], float(self.grid[k])
+            self._settled.add(at)
+            solution = self.active.embed(at.theta, gamma)  # the working set may have grown since
+            for theta in moves(self.active.block, solution, self.active.start(gamma), self.active.model.ridge):
                 if self.keep(k, self.descend(k, theta, "exchange", beat=at)):
                     changed = True
                     break
@@ -330,12 +337,16 @@ class Search:
     def keep(self, k: int, point: Point) -> bool:
         """Keep a point whose F is lower, unless it overfits or was abandoned on the way."""
         run = point.found.run
-        if not run.converged and run.n_iter < self.max_iter:
-            return False
-        if point.free_energy >= self.best[k].free_energy - LOWER or self.overfits(point.found):
+        abandoned = not run.converged and run.n_iter < self.max_iter
+        if abandoned or point.free_energy >= self.best[k].free_energy - LOWER or self.overfits(point.found):
+            self.tidy()
             return False
         self.best[k] = point
         return True
+
+    def tidy(self) -> None:
+        """Let go of the features that entered the working set for a point that is not kept."""
+        self.active.shrink(max(len(point.theta) for point in self.best))
 
     def overfits(self, found: Found) -> str:
         """Why lowest F no longer means best here, or ''.
@@ -353,6 +364,15 @@ class Search:
         if weak > max(strong, DIFFUSE * n_samples):
             return f"unselected features hold a total inclusion of {weak:.3g}, the selected ones {strong:.3g}"
         return ""
+
+    def trim(self) -> str:
+        """Drop the last γ whose F is above the one before: F falls with γ, so a lower F exists, but it overfits."""
+        dropped = False
+        while len(self.best) > 1 and self.best[-1].free_energy > self.best[-2].free_energy:
+            dropped = True
+            for values in (self.best, self.up, self.down):
+                values.pop()
+        return "solutions of lower free energy hold more inclusion in unselected than in selected features" * dropped
 
     def path(self, stopped: str) -> Path:
         solutions = [

@@ -97,8 +97,11 @@ class Samples(Problem):
     Weights are counts: an integer weight equals that many repetitions of the row.
     """
 
-    #: With at most this many features all of them form one Block (their Gram matrix is small).
+    #: With at most this many features all of them form one Block (their Gram matrix is small) …
     ONE_BLOCK = 1000
+    #: … unless there are so many per sample that only sparse models make sense.
+    FEW = 400
+    PER_SAMPLE = 4
 
     def __init__(self, X: Any, y: Array, sample_weight: Any = None, *, fit_intercept: bool = True) -> None:
         self.design: Design = as_design(X)
@@ -134,7 +137,8 @@ class Samples(Problem):
 
     @property
     def fits_one_block(self) -> bool:
-        return len(self.varying) <= self.ONE_BLOCK
+        few = max(self.FEW, self.PER_SAMPLE * len(self.y))
+        return len(self.varying) <= min(self.ONE_BLOCK, few)
 
     def take(self, rows: Index) -> Samples:
         """The problem of some of the samples."""
@@ -147,10 +151,10 @@ class Samples(Problem):
         return np.sqrt(self.weights) * self.y
 
     def correlations(self, e: Array) -> Array:
-        """c_i = ⟨x_i r⟩ of every feature, for a residual e = √weight · r in root coordinates: one pass."""
+        """c_i = ⟨x_i r⟩ of every feature, for a residual e = √weight · r in root coordinates, or several: one pass."""
         self.n_passes += 1
-        weighted = np.sqrt(self.weights) * e
-        return self.design.transpose_dot(weighted) - self.x_mean * weighted.sum()
+        weighted = (np.sqrt(self.weights) * e.T).T
+        return self.design.transpose_dot(weighted) - np.multiply.outer(self.x_mean, weighted.sum(axis=0))
 
     def fitted(self, features: Index, v: Array) -> Array:
         """Σ_i v_i x_i of some features, in root coordinates."""

@@ -37,10 +37,17 @@ MIXING = 0.7
 HEAVY = 0.15
 
 #: An outside feature with a larger inclusion than this enters the working set.
-ENTRY = 5e-3
+ENTRY = 0.03
 
 #: With a heavy background, only features with a larger inclusion than this enter.
 CERTAIN = 0.9
+
+#: Exchange moves look at so many of the features most correlated with a selected one, if they are so correlated.
+PARTNERS = 3
+LEAST_CORRELATION = 0.3
+
+#: Features whose correlations with all others are found in one pass.
+AT_ONCE = 8
 
 #: A working set of more features than this is refused: nothing sparse is asked for.
 LARGEST = 20_000
@@ -83,6 +90,8 @@ class WorkingSet:
         self.whole = problem.fits_one_block
         self.background: BackgroundLike | None = None
         self._mixed_gamma = math.nan
+        self._partnered: Index = np.empty(0, dtype=np.intp)
+        self._least = 0  #: features that stay
         if self.whole:
             self._use(problem.varying)
         else:
@@ -160,6 +169,38 @@ class WorkingSet:
         assert block.root is not None and block.target is not None
         e = block.target - block.root @ run.end.v
         return e if background is None else background.residual(e)
+
+    def bring_partners(self, positions: Index) -> None:
+        """Let the features that are most correlated with these enter, so that exchange moves can try them."""
+        if self.whole:
+            return
+        unseen = np.setdiff1d(positions, self._partnered)
+        self._partnered = np.union1d(self._partnered, unseen)
+        entering = [self.features]
+        for start in range(0, len(unseen), AT_ONCE):
+            several = self.features[unseen[start : start + AT_ONCE]]
+            correlation = self.samples.correlations(self.samples.roots(several))
+            correlation /= np.sqrt(np.maximum(self.problem.chi, np.finfo(np.float64).tiny))[:, None]
+            correlation[np.concatenate(entering)] = 0.0
+            for column, norm in zip(np.abs(correlation).T, np.sqrt(self.problem.chi[several]), strict=True):
+                top = np.argpartition(column, -PARTNERS)[-PARTNERS:]
+                entering.append(np.setdiff1d(top[column[top] > LEAST_CORRELATION * norm], np.concatenate(entering)))
+        together = np.concatenate(entering)
+        if len(together) > len(self.features):
+            self._change(together)
+        self._least = max(self._least, len(together))
+
+    def shrink(self, size: int) -> None:
+        """Keep the first ``size`` features, and the partners that were brought in."""
+        size = max(size, self._least)
+        if len(self.features) > size:
+            self._change(self.features[:size])
+
+    def _change(self, features: Index) -> None:
+        """Another working set, between descents."""
+        self._use(features)
+        self._look(self.c, self.residual)
+        self.background = None  # it may hold some of the features
 
     def _kappa(self, run: Descent) -> float:
         """κ = β n_samples / (2 (1 + λ)), so that κ c²/χ is a feature's evidence (βn/2) w² d."""
