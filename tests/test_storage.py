@@ -103,12 +103,12 @@ def test_path_of_moments_is_that_of_the_samples(reduction, expected):
 
 
 def test_moments_of_many_features_select_what_the_samples_select(expected):
-    # Moments are always one block. A working set keeps only what its features of negligible inclusion explain together,
-    # so the coefficients differ by more than rounding.
+    # Moments are always one block. A working set does not list features with an inclusion below ENTRY, and keeps only
+    # what they explain together, so the coefficients differ by more than rounding.
     path = garrote_path(added_up(*WIDE), gammas=expected["wide"].gammas)
     for solution, of_samples in zip(path, expected["wide"], strict=True):
         assert_array_equal(solution.selected, of_samples.selected)
-        assert_allclose(solution.v, of_samples.v, atol=1e-3)
+        assert_allclose(solution.v, of_samples.v, atol=5e-3)
 
 
 @pytest.mark.parametrize("storage", STORAGES)

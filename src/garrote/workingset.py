@@ -176,11 +176,13 @@ class WorkingSet:
             return
         unseen = np.setdiff1d(positions, self._partnered)
         self._partnered = np.union1d(self._partnered, unseen)
+        inverse_norm = np.zeros(self.problem.n_features)
+        inverse_norm[self.problem.varying] = self.problem.chi[self.problem.varying] ** -0.5
         entering = [self.features]
         for start in range(0, len(unseen), AT_ONCE):
             several = self.features[unseen[start : start + AT_ONCE]]
             correlation = self.samples.correlations(self.samples.roots(several))
-            correlation /= np.sqrt(np.maximum(self.problem.chi, np.finfo(np.float64).tiny))[:, None]
+            correlation *= inverse_norm[:, None]
             correlation[np.concatenate(entering)] = 0.0
             for column, norm in zip(np.abs(correlation).T, np.sqrt(self.problem.chi[several]), strict=True):
                 top = np.argpartition(column, -PARTNERS)[-PARTNERS:]
