@@ -5,12 +5,14 @@ import pytest
 from joblib import Parallel, delayed
 from oracle import printed_path
 from scipy.special import expit, logit
+from threadpoolctl import threadpool_limits
 
 from garrote import garrote_path
 from garrote.datasets import example1, example2, sparse_regression
 from garrote.path import default_gammas, gamma_min
 from garrote.problem import Samples
 from garrote.solve import solve
+from garrote.workingset import Model, WorkingSet
 
 INSTANCES = 20
 
@@ -118,8 +120,9 @@ def test_many_features_need_few_passes_and_no_dense_storage():
     assert path.coefs.nnz < 1000 * len(path)
 
 
-def test_working_set_path_is_as_low_as_one_block(monkeypatch):
-    X, y, _ = sparse_regression(80, 400, 6, zeta=0.5, sigma=0.5, rng=np.random.default_rng(1))
+@pytest.mark.parametrize("zeta", [0.5, 0.95])
+def test_working_set_path_is_as_low_as_one_block(zeta, monkeypatch):
+    X, y, _ = sparse_regression(80, 350, 6, zeta=zeta, sigma=0.5, rng=np.random.default_rng(1))
     whole = garrote_path(X, y)
     monkeypatch.setattr(Samples, "ONE_BLOCK", 100)
     working = garrote_path(X, y)
@@ -128,6 +131,32 @@ def test_working_set_path_is_as_low_as_one_block(monkeypatch):
     assert (working.free_energies[:common] <= whole.free_energies[:common] + 0.05).mean() >= 0.95
     for ours, theirs in zip(working[: common - 5 : 5], whole[: common - 5 : 5], strict=True):
         assert ours.free_energy == pytest.approx(theirs.free_energy, abs=0.05)
+
+
+def test_correlated_features_enter_the_working_set_for_exchange_moves():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 3000))
+    X[:, 2000] = X[:, 5] + 0.1 * rng.standard_normal(50)
+    active = WorkingSet(Samples(X, 3 * X[:, 5] + rng.standard_normal(50)), Model())
+    active.shrink(10)
+    assert 5 in active.features
+    active.bring_partners(np.flatnonzero(active.features == 5))
+    assert 2000 in active.features
+    before = active.problem.n_passes
+    active.bring_partners(np.flatnonzero(active.features == 5))
+    assert active.problem.n_passes == before  # nobody is asked twice
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_results_do_not_depend_on_the_number_of_threads(n_threads):
+    X, y, _ = sparse_regression(60, 40_000, 3, sigma=0.5, rng=np.random.default_rng(0))
+    X = np.asfortranarray(X)
+    with threadpool_limits(1):
+        expected = garrote_path(X, y)
+    with threadpool_limits(n_threads):
+        path = garrote_path(X, y)
+    np.testing.assert_allclose(path.free_energies, expected.free_energies, rtol=1e-10)
+    assert abs(path.coefs - expected.coefs).max() < 1e-10
 
 
 def test_paths_are_sequences_of_solutions():

@@ -273,13 +273,13 @@ class Search:
             point = self.descend(k, theta, "up")
             reason = reason or self.overfits(point.found)
             if reason and not whole_grid and self.best:
-                self.tidy()
                 break
             self.best.append(point)
             self.up.append(point.free_energy)
             if not reason:
                 self.end = k + 1
             theta = point.found.run.end.target
+        self.tidy()
         return "" if whole_grid else reason
 
     def follow_down(self) -> None:
@@ -308,6 +308,7 @@ class Search:
                 for k in positions:
                     changed |= self.try_neighbour(k, k + towards)
                     changed |= self.try_exchange(k)
+                    self.tidy()
             if not changed:
                 return
 
@@ -339,13 +340,12 @@ class Search:
         run = point.found.run
         abandoned = not run.converged and run.n_iter < self.max_iter
         if abandoned or point.free_energy >= self.best[k].free_energy - LOWER or self.overfits(point.found):
-            self.tidy()
             return False
         self.best[k] = point
         return True
 
     def tidy(self) -> None:
-        """Let go of the features that entered the working set for a point that is not kept."""
+        """Let go of the features that entered the working set only for points that were not kept."""
         self.active.shrink(max(len(point.theta) for point in self.best))
 
     def overfits(self, found: Found) -> str:

@@ -154,6 +154,8 @@ class WorkingSet:
             if give_up is not None and give_up(found):
                 break
             self._refresh(gamma, kappa, run.end.noise, residual)
+        else:
+            run.converged = False  # the background never came to rest
         return found
 
     def _found(self, run: Descent, gamma: float, kappa: float, background: BackgroundLike | None) -> Found:
@@ -174,13 +176,13 @@ class WorkingSet:
         """Let the features that are most correlated with these enter, so that exchange moves can try them."""
         if self.whole:
             return
-        unseen = np.setdiff1d(positions, self._partnered)
+        unseen = np.setdiff1d(self.features[positions], self._partnered)
         self._partnered = np.union1d(self._partnered, unseen)
         inverse_norm = np.zeros(self.problem.n_features)
         inverse_norm[self.problem.varying] = self.problem.chi[self.problem.varying] ** -0.5
         entering = [self.features]
         for start in range(0, len(unseen), AT_ONCE):
-            several = self.features[unseen[start : start + AT_ONCE]]
+            several = unseen[start : start + AT_ONCE]
             correlation = self.samples.correlations(self.samples.roots(several))
             correlation *= inverse_norm[:, None]
             correlation[np.concatenate(entering)] = 0.0
