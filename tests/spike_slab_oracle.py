@@ -31,22 +31,3 @@ def brute_force(X, y, noise_variance, slab_variance, prior_inclusion):
     log_evidence = logsumexp(log_joint)
     probability = np.exp(np.array(log_joint) - log_evidence)
     return log_evidence, probability @ subsets, probability @ np.array(means)
-
-
-def paper_example(rng, zeta, support, n_features=100):
-    """The paper's Examples 1 and 2 as its authors ran them: (train, validation, test) and the true weights.
-
-    The training inputs are centred and scaled before y is generated, the others only centred.
-    """
-    distance = np.abs(np.subtract.outer(np.arange(n_features), np.arange(n_features)))
-    factor = np.linalg.cholesky(float(zeta) ** distance)
-    weights = np.zeros(n_features)
-    weights[support] = 1.0
-    sets = []
-    for size in (50, 50, 400):
-        X = rng.standard_normal((size, n_features)) @ factor.T
-        X -= X.mean(axis=0)
-        if not sets:
-            X /= X.std(axis=0)
-        sets.append((X, X @ weights + rng.standard_normal(size)))
-    return sets, weights

@@ -6,10 +6,11 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import Lasso, LinearRegression, Ridge
 from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from spike_slab_oracle import paper_example, regression
+from spike_slab_oracle import regression
 
 from garrote import NonNegativeGarrote, theory
-from garrote.comparators.registry import METHODS, Data, best_on, merged, selected
+from garrote.comparators.registry import METHODS, best_on, merged, selected
+from garrote.datasets import example2
 
 
 @parametrize_with_checks([NonNegativeGarrote(), NonNegativeGarrote(alpha=0.1, ridge=0.1)])
@@ -94,15 +95,9 @@ def test_bad_penalties():
 # ---- the registry -------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def example2():
-    sets, weights = paper_example(np.random.default_rng(1), 0.5, [0, 1, 4, 9, 49])
-    return [Data(*part) for part in sets], weights
-
-
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_fits_the_paper_example(name, example2):
-    (train, validation, test), weights = example2
+def test_every_method_fits_the_paper_example(name):
+    train, validation, test, weights = example2(np.random.default_rng(1))
     fit = METHODS[name](train, validation)
     error = np.mean((test.y - fit.predict(test.X)) ** 2)
     assert np.isfinite(error)
@@ -115,16 +110,16 @@ def test_every_method_fits_the_paper_example(name, example2):
 
 
 @pytest.mark.parametrize(("name", "model"), [("ridge", Ridge), ("lasso", Lasso)])
-def test_penalty_is_the_best_on_validation_and_nothing_is_refitted(name, model, example2):
-    (train, validation, _), _ = example2
+def test_penalty_is_the_best_on_validation_and_nothing_is_refitted(name, model):
+    train, validation, _, _ = example2(np.random.default_rng(1))
     fit = METHODS[name](train, validation)
     assert_allclose(fit.coef_, model(fit.alpha).fit(*train).coef_)
     neighbours = [model(fit.alpha * factor).fit(*train) for factor in (0.7, 1.0, 1.4)]
     assert best_on(validation, neighbours).alpha == pytest.approx(fit.alpha)
 
 
-def test_merged_keeps_every_sample(example2):
-    (train, validation, _), _ = example2
+def test_merged_keeps_every_sample():
+    train, validation, _, _ = example2(np.random.default_rng(1))
     both = merged(train, validation)
     assert both.X.shape == (100, 100)
     assert_allclose(both.y[50:], validation.y)

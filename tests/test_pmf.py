@@ -8,19 +8,13 @@ from numpy.testing import assert_allclose
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from spike_slab_oracle import HYPER, paper_example, regression
+from spike_slab_oracle import HYPER, regression
 
 from garrote import ExactSpikeSlab, PairedMeanField, _loops, _plain
 from garrote.comparators import even_start, extreme_start, soft_start
 from garrote.comparators.pmf import PairedPosterior, evidence_bound
-from garrote.comparators.registry import METHODS, Data, selected
 from garrote.comparators.spike_slab import Hyperparameters, centred
-
-# (mean, spread) over 20 instances of the paper's PMF rows: test error, number selected, ‖δv‖₁.
-PAPER_ROWS = {
-    "example 1": (0.0, [0], [(1.02, 0.10), (1.5, 1.19), (0.33, 0.37)]),
-    "example 2": (0.5, [0, 1, 4, 9, 49], [(1.06, 0.11), (5.15, 0.49), (0.67, 0.35)]),
-}
+from garrote.datasets import example2
 
 
 @parametrize_with_checks([PairedMeanField(), PairedMeanField(n_init=3, init=soft_start, slab_variance=1.0)])
@@ -210,25 +204,9 @@ def test_bad_starts():
         PairedMeanField(slab_variance=np.inf).fit(X, y)
 
 
-@pytest.mark.parametrize("example", PAPER_ROWS)
-def test_paper_row(example):
-    zeta, support, row = PAPER_ROWS[example]
-    results = []
-    for instance in range(20):
-        sets, weights = paper_example(np.random.default_rng([7, instance]), zeta, support)
-        train, validation, test = (Data(*part) for part in sets)
-        fit = METHODS["pmf"](train, validation)
-        error = np.mean((test.y - fit.predict(test.X)) ** 2)
-        results.append([error, selected(fit).sum(), np.abs(fit.coef_ - weights).sum()])
-    for ours, (mean, spread) in zip(np.transpose(results), row, strict=True):
-        standard_error = np.hypot(spread, ours.std(ddof=1)) / np.sqrt(20)
-        assert abs(ours.mean() - mean) < 2 * standard_error
-
-
 def test_three_hundred_sweeps_change_nothing():
     """The paper stopped PMF after 300 sweeps; the tolerance stops earlier, at the same place."""
-    sets, _ = paper_example(np.random.default_rng(0), 0.5, [0, 1, 4, 9, 49])
-    X, y = np.vstack([sets[0][0], sets[1][0]]), np.concatenate([sets[0][1], sets[1][1]])
+    X, y = example2(np.random.default_rng(0)).merged
     fit = PairedMeanField(random_state=0).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
