@@ -353,13 +353,13 @@ cdef class BlockDescent:
             self.inverse[p * n + self.local[p]] = 1.0
         dtrsm("L", "L", "N", "N", &n, &undecided, &one, &self.chol[k, 0], &n, &self.inverse[0], &n)
         dsyrk("L", "T", &undecided, &n, &one, &self.inverse[0], &n, &zero, &self.hessian[0], &undecided)
-        rank_one = 0.5 * beta * beta * self.n_samples
+        rank_one = 0.5 * self.n_samples
         if self.fixed_beta or self.noise[k] <= NOISE_FLOOR * self.sigma2_y:
             rank_one = 0.0
         for p in range(undecided):
             i = self.on[k, self.local[p]]
             d = self.chi[i] * (1.0 + self.ridge)
-            self.work[p] = self.w[k, i] * self.w[k, i] * d
+            self.work[p] = beta * self.w[k, i] * self.w[k, i] * d
         for p in range(undecided):
             for q in range(p, undecided):
                 self.hessian[p * undecided + q] = self.t[p] * self.t[q] * (

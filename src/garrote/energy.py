@@ -155,8 +155,8 @@ def newton_step(block: Block, at: FactorizedEnergy, penalty: Penalty) -> Array:
     curvature.flat[:: len(local) + 1] += a**2 / d
     curvature *= beta * block.n_samples
     if penalty.beta is None and at.noise > NOISE_FLOOR * block.sigma2_y:  # β follows E
-        evidence = w**2 * d
-        curvature -= (0.5 * beta**2 * block.n_samples) * np.outer(evidence, evidence)
+        evidence = beta * w**2 * d
+        curvature -= (0.5 * block.n_samples) * np.outer(evidence, evidence)
     t = np.sqrt(spread[local])
     hessian = t[:, None] * curvature * t
     hessian.flat[:: len(local) + 1] += 1.0
