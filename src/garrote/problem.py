@@ -97,11 +97,8 @@ class Samples(Problem):
     Weights are counts: an integer weight equals that many repetitions of the row.
     """
 
-    #: With at most this many features all of them form one Block (their Gram matrix is small) …
-    ONE_BLOCK = 1000
-    #: … unless there are so many per sample that only sparse models make sense.
-    FEW = 400
-    PER_SAMPLE = 4
+    #: With at most this many features all of them form one Block, and dense models are within reach.
+    ONE_BLOCK = 600
 
     def __init__(self, X: Any, y: Array, sample_weight: Any = None, *, fit_intercept: bool = True) -> None:
         self.design: Design = as_design(X)
@@ -137,8 +134,7 @@ class Samples(Problem):
 
     @property
     def fits_one_block(self) -> bool:
-        few = max(self.FEW, self.PER_SAMPLE * len(self.y))
-        return len(self.varying) <= min(self.ONE_BLOCK, few)
+        return len(self.varying) <= self.ONE_BLOCK
 
     def take(self, rows: Index) -> Samples:
         """The problem of some of the samples."""
