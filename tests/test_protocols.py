@@ -26,8 +26,9 @@ def measures(example, method, seed):
     return error, selected(fit).sum(), l1_error(fit.coef_, data.coef)
 
 
-def all_measures(example, method):
-    return np.array(Parallel(n_jobs=2)(delayed(measures)(example, method, seed) for seed in range(INSTANCES)))
+def all_measures(example, method, first_seed=0):
+    seeds = range(first_seed, first_seed + INSTANCES)
+    return np.array(Parallel(n_jobs=2)(delayed(measures)(example, method, seed) for seed in seeds))
 
 
 @pytest.mark.parametrize(("example", "method"), PAPER)
@@ -39,5 +40,6 @@ def test_paper_protocol_is_within_two_standard_errors_of_the_paper(example, meth
 
 @pytest.mark.parametrize(("example", "bound"), [("Example 1", 0.20), ("Example 2", 0.55)])
 def test_defaults_reconstruct_the_weights_better_than_the_paper(example, bound):
-    _, _, weights_error = all_measures(example, "vg-default").T
+    # Seeds below 40 were looked at when the tie rule and the grids of the defaults were chosen; these were not.
+    _, _, weights_error = all_measures(example, "vg-default", first_seed=1000).T
     assert weights_error.mean() <= bound
