@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from garrote import garrote_path
 from garrote.datasets import example1, example2, sparse_regression
-from garrote.path import default_gammas, gamma_min
+from garrote.path import default_gammas, gamma_min, trace
 from garrote.problem import Samples
 from garrote.solve import solve
 from garrote.workingset import Model, WorkingSet
@@ -157,6 +157,13 @@ def test_results_do_not_depend_on_the_number_of_threads(n_threads):
         path = garrote_path(X, y)
     np.testing.assert_allclose(path.free_energies, expected.free_energies, rtol=1e-10)
     assert abs(path.coefs - expected.coefs).max() < 1e-10
+
+
+def test_passes_of_one_path_are_not_counted_in_the_next():
+    X, y, _ = sparse_regression(40, 1500, 2, sigma=0.5, rng=np.random.default_rng(0))
+    problem = Samples(X, y)
+    first, second = (trace(problem, default_gammas(problem, 10), Model(), whole_grid=False) for _ in range(2))
+    assert first.n_passes == second.n_passes > 0
 
 
 def test_paths_are_sequences_of_solutions():

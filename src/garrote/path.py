@@ -57,7 +57,7 @@ class Path(Sequence[Solution]):
         Array  #: F of the solutions followed downwards from the far end; where it differs, F has several minima
     )
     stopped: str  #: why the default grid ended before γ_max, or ""
-    n_passes: int  #: passes over X
+    n_passes: int  #: passes over X while the path was traced
     n_factorizations: int
     n_iter: int
 
@@ -214,7 +214,7 @@ def trace(
     if problem.sigma2_y == 0.0 or not len(problem.varying):
         solutions = tuple(empty_solution(problem, float(gamma), model) for gamma in grid)
         flat = np.array([solution.free_energy for solution in solutions])
-        return Path(solutions, flat, flat, "", problem.n_passes, 0, 0)
+        return Path(solutions, flat, flat, "", 0, 0, 0)
     search = Search(problem, grid, model, tol, max_iter)
     # A slab prior bounds F, so the path may go on into the dense regime, where γ → large is ridge regression.
     reason = search.anneal_up(whole_grid or (model.ridge > 0.0 and search.active.whole))
@@ -235,6 +235,7 @@ class Search:
 
     def __init__(self, problem: Problem, grid: Array, model: Model, tol: float, max_iter: int) -> None:
         self.problem = problem
+        self.passes_before = problem.n_passes  # one problem may be traced several times, for several λ
         self.grid = grid
         self.active = WorkingSet(problem, model)
         self.tol, self.max_iter = tol, max_iter
@@ -386,7 +387,7 @@ class Search:
             free_energy_up=np.array(self.up) + shift,
             free_energy_down=np.array(self.down) + shift,
             stopped=stopped,
-            n_passes=self.problem.n_passes,
+            n_passes=self.problem.n_passes - self.passes_before,
             n_factorizations=self.active.n_factorizations,
             n_iter=self.active.n_iter,
         )

@@ -80,9 +80,9 @@ def path_errors(path: Path, train: Samples, unseen: Samples) -> Array:
 def choose(errors: Array, *, one_standard_error: bool) -> Choice:
     """The sparsest γ whose mean error is that of the best grid point, up to what is noise between folds.
 
-    The best grid point fixes λ. Noise is a quarter of its standard error over the folds (TIE): on real and simulated
-    data alike, ties broken towards sparsity predict better than the bare minimum. With ``one_standard_error`` it is a
-    whole one. Only γ that every split has reached are candidates.
+    The best grid point fixes λ. Noise is a quarter of its standard error over the folds (TIE): where the rules were
+    compared, ties broken towards sparsity did not predict worse than the bare minimum. With ``one_standard_error`` it
+    is a whole one. Only γ that every split has reached are candidates.
     """
     mean = errors.mean(axis=2)  # NaN where any split is
     ridge, gamma = np.unravel_index(np.nanargmin(mean), mean.shape)

@@ -25,7 +25,7 @@ from garrote.comparators.spike_slab import (
     conditional_mean,
 )
 
-#: More features than this do not fit in time and memory: 2^20 subsets take 0.2 s and 200 MB.
+#: More features than this do not fit in time and memory: 2^20 subsets take 0.2 s and 300 MB.
 MAX_FEATURES = 20
 #: With a flat slab, a column whose remainder is this small beside itself is a combination of earlier ones.
 RANK_TOLERANCE = 1e-10
