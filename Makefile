@@ -22,7 +22,7 @@ run: $(VENV)/.installed ## fit the embedded examples, show the result, write the
 	$(BIN)/garrote demo
 
 test: $(VENV)/.installed ## run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto
 
 lint: $(VENV)/.installed ## ruff and mypy
 	$(BIN)/ruff check .

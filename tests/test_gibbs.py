@@ -9,8 +9,8 @@ from scipy.special import logsumexp
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from spike_slab_oracle import HYPER, regression
 
-from garrote import ExactSpikeSlab, SpikeSlabGibbs, _plain
-from garrote.comparators import _progress, gibbs
+from garrote import ExactSpikeSlab, SpikeSlabGibbs, _plain, progress
+from garrote.comparators import gibbs
 from garrote.comparators.exact import eliminate, log_joint, subset_means
 from garrote.comparators.spike_slab import GivenHyperparameters, Hyperparameters, centred
 
@@ -154,7 +154,7 @@ def test_missing_arviz_says_what_to_install(monkeypatch):
 
 
 def test_progress_only_for_long_runs_at_a_terminal(monkeypatch, capsys):
-    monkeypatch.setattr(_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
     short = SpikeSlabGibbs(n_draws=20, n_burn_in=1, n_chains=1, random_state=0)
     short.fit(*regression())
     assert capsys.readouterr().err == ""

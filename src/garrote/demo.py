@@ -20,6 +20,7 @@ from garrote.arrays import Array
 from garrote.comparators.registry import selected
 from garrote.datasets import Data, example2
 from garrote.estimators import VariationalGarroteCV
+from garrote.files import write_text
 
 SEED = 2012  # the year of the paper
 
@@ -107,5 +108,5 @@ def run(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)  # first, so that a wrong path costs no waiting
     text = "\n\n\n".join(report(case) for case in (simulated(), diabetes()))
     print(text)
-    (out / "report.txt").write_text(text + "\n", encoding="utf-8")
+    write_text(out / "report.txt", text + "\n")
     print(f"\nwritten to {out / 'report.txt'}", file=sys.stderr)

@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from garrote._loops import gibbs_sweep
 from garrote.arrays import Array
-from garrote.comparators._progress import Progress
 from garrote.comparators.spike_slab import (
     INCLUSION_FLOOR,
     GivenHyperparameters,
@@ -30,6 +29,7 @@ from garrote.comparators.spike_slab import (
     check_count,
     conditional_mean,
 )
+from garrote.progress import Progress
 
 #: Degrees of freedom of the scaled-inverse-χ² priors.
 PRIOR_DEGREES = 1.0
