@@ -9,6 +9,7 @@ import click
 #: Name of each subcommand → its one-line help, so that ``garrote --help`` imports no numerics.
 COMMANDS = {
     "demo": "Fit two embedded examples and compare with LassoCV and RidgeCV.",
+    "paper": "Regenerate tables and figures of the paper.",
 }
 
 
