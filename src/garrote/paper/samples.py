@@ -1,0 +1,52 @@
+"""fig-samples: performance against the number of samples, independent inputs (Fig. toy)."""
+
+from __future__ import annotations
+
+from garrote.paper.experiments.samples import independent
+from garrote.paper.item import Check, Instance, Item, Report, Row, Settings
+from garrote.paper.samples_figure import ACTIVE, QUICK_FRACTIONS, crossing, draw, instances, summarised, table, value
+from garrote.paper.style import LOOKS, legend_below, panels
+
+#: p_v = p/30.
+VALIDATION_SHARE = 30
+#: Where the paper sees the transition.
+TRANSITION = {0.10: 0.35, 0.25: 0.60}
+#: Recovery is nearly perfect from this AUC on.
+RECOVERED = 0.95
+
+
+def _instances(settings: Settings) -> list[Instance]:
+    return instances(independent, VALIDATION_SHARE, settings)
+
+
+def report(rows: list[Row]) -> Report:
+    summary = summarised(rows)
+    figure, axes = panels(3, 2, sharex=True)
+    draw(axes, summary)
+    legend_below(figure, axes[2, 0])
+    checks = []
+    for active in ACTIVE:
+        before, after = QUICK_FRACTIONS[active]
+        for method in ("vg", "pmf"):
+            name = f"{LOOKS[method].name}, {active:.0%} active"
+            place = crossing(summary, active, method, RECOVERED)
+            checks += [
+                Check(f"{name}: p/n where AUC reaches 0.95, distance from {TRANSITION[active]}",
+                      abs(place - TRANSITION[active]), "<", 0.15),
+                Check(f"{name}: ‖δv‖₁ falls from p/n = {before} to {after} (ratio)",
+                      value(summary, active, after, method, "l1_error") / value(summary, active, before, method, "l1_error"), "<", 0.2),
+            ]
+        for method in ("lasso", "ridge"):
+            checks.append(
+                Check(f"{LOOKS[method].name}, {active:.0%} active: no such fall (the same ratio)",
+                      value(summary, active, after, method, "l1_error") / value(summary, active, before, method, "l1_error"), ">", 0.2))
+    return Report(summary, [table(summary)], checks, figure, ["Bars are standard errors. “True” is the error of the weights that made the data."])
+
+
+ITEM = Item(
+    "fig-samples",
+    "Independent inputs: area under the ROC curve, reconstruction error and test error against the number of training "
+    "samples p, for n = 500 features; p/30 validation samples.",
+    _instances,
+    report,
+)
