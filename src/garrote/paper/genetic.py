@@ -16,7 +16,7 @@ DISTANT, NEAR = 100, 5
 
 
 def _instances(settings: Settings) -> list[Instance]:
-    matrix = Instance(correlations, {"n_features": N_FEATURES, "n_individuals": 1000, "seed": settings.seed})
+    matrix = Instance(correlations, {"n_features": N_FEATURES, "seed": settings.seed, "run": 0})
     return [matrix, *instances(genetic, VALIDATION_SHARE, settings)]
 
 

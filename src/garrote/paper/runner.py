@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import process_time
 
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from threadpoolctl import threadpool_limits
 
 from garrote.paper.item import Instance, Item, Report, Row, Settings
@@ -56,7 +56,8 @@ def run(item: Item, settings: Settings, out: Path, n_jobs: int = -1) -> tuple[Re
 
 def _compute_all(name: str, missing: list[Instance], store: Store, n_jobs: int) -> None:
     with parallel_config("loky", inner_max_num_threads=1), _progress(name, len(missing)) as step:
-        parallel = Parallel(n_jobs=n_jobs, batch_size=1, return_as="generator_unordered")
+        n_processes = min(effective_n_jobs(n_jobs), len(missing))
+        parallel = Parallel(n_jobs=n_processes, batch_size=1, return_as="generator_unordered")
         for _ in parallel(delayed(compute)(instance, store) for instance in missing):
             step()
 

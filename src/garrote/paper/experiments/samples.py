@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from garrote.arrays import Array
@@ -10,6 +12,8 @@ from garrote.paper.experiments.measures import assess, fit, generator, split
 from garrote.paper.item import Record
 
 N_TEST = 400
+#: Simulated individuals of a run: enough for as many training samples as features, validation and test.
+N_INDIVIDUALS = 950
 #: SNPs rarer than this, or more correlated than this (r²) with one already taken, are left out, as in association
 #: studies: of two identical columns no method could say which one is active.
 SMALLEST_FREQUENCY = 0.05
@@ -28,19 +32,19 @@ def independent(
 def genetic(
     n_features: int, active: float, n_train: int, n_validation: int, method: str, seed: int, run: int
 ) -> Record:
-    """Simulated SNPs."""
-    rng = generator(seed, run)
-    X = snps(n_train + n_validation + N_TEST, n_features, rng)
-    return _judge(_example(X, active, n_train, n_validation, rng), method)
+    """Simulated SNPs of one population, from which the samples of a run are drawn whatever their number."""
+    X = snps(N_INDIVIDUALS, n_features, seed, run)[: n_train + n_validation + N_TEST]
+    return _judge(_example(X, active, n_train, n_validation, generator(seed, run)), method)
 
 
-def correlations(n_features: int, n_individuals: int, seed: int) -> Record:
+def correlations(n_features: int, seed: int, run: int) -> Record:
     """The correlation matrix of simulated SNPs."""
-    X = snps(n_individuals, n_features, generator(seed, 0))
+    X = snps(N_INDIVIDUALS, n_features, seed, run)
     return {"correlation": np.corrcoef(X, rowvar=False).round(3).tolist()}
 
 
-def snps(n_individuals: int, n_features: int, rng: np.random.Generator) -> Array:
+@lru_cache(maxsize=1)  # a simulation takes a second, and serves all instances of its run
+def snps(n_individuals: int, n_features: int, seed: int, run: int) -> Array:
     """Genotypes {0, 1, 2} of neighbouring SNPs of one population, simulated by a coalescent with recombination.
 
     Recombination is concentrated in hotspots 20 kb apart, as in humans: SNPs between two hotspots are inherited
@@ -48,10 +52,11 @@ def snps(n_individuals: int, n_features: int, rng: np.random.Generator) -> Array
     """
     import msprime
 
+    rng = generator(seed, run)
     block, n_blocks = 20_000, 2 + n_features // 16
     while True:
         rates = msprime.RateMap(
-            position=[0.0, *np.sort(np.concatenate([_hotspots(block, n_blocks)])).tolist(), float(block * n_blocks)],
+            position=[0.0, *_hotspot_edges(block, n_blocks), float(block * n_blocks)],
             rate=[1e-9, *[2e-6, 1e-9] * (n_blocks - 1)],
         )
         seeds = rng.integers(1, 2**31, size=2)
@@ -62,14 +67,15 @@ def snps(n_individuals: int, n_features: int, rng: np.random.Generator) -> Array
         alleles = trees.genotype_matrix()
         chosen = _informative((alleles[:, ::2] + alleles[:, 1::2]).astype(np.float64), n_features)
         if len(chosen) == n_features:
-            return np.ascontiguousarray(chosen.T)
+            genotypes = np.ascontiguousarray(chosen.T)
+            genotypes.flags.writeable = False  # shared
+            return genotypes
         n_blocks *= 2
 
 
-def _hotspots(block: int, n_blocks: int) -> Array:
+def _hotspot_edges(block: int, n_blocks: int) -> list[float]:
     """Start and end of the 1 kb hotspot between each two blocks."""
-    centres = block * np.arange(1, n_blocks)
-    return np.concatenate([centres - 500.0, centres + 500.0])
+    return [block * i + half for i in range(1, n_blocks) for half in (-500.0, 500.0)]
 
 
 def _informative(genotypes: Array, n_wanted: int) -> Array:
