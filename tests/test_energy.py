@@ -154,7 +154,7 @@ def test_moments_and_samples_give_the_same_energy():
 def test_compiled_and_plain_descent_have_the_same_minima(zeta, ridge, beta, kind):
     X, y, _ = sparse_regression(40, 60, 5, zeta=zeta, sigma=0.5, rng=np.random.default_rng(1))
     block = kind(X, y).block(np.arange(60))
-    theta, nearby = np.full(60, -9.0), np.random.default_rng(2).normal(scale=0.1, size=60)
+    theta, nearby = np.full(60, -9.0), np.random.default_rng(2).normal(scale=0.01, size=60)
     for gamma in (-8.0, -5.0, -3.0):
         penalty = Penalty(np.full(60, gamma), ridge, beta)
         plain = minimise_plain(block, theta, penalty)
