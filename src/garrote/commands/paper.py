@@ -33,7 +33,9 @@ def command(
             click.echo(f"{name:<{width}}  {line}")
         return
     if n_jobs == 0:
-        raise click.BadParameter("0 processes can do nothing; give a number, or -1 for all cores.", param_hint="--n-jobs")
+        raise click.BadParameter(
+            "0 processes can do nothing; give a number, or -1 for all cores.", param_hint="--n-jobs"
+        )
     if not names and not everything:
         raise click.UsageError("Which table or figure? Give names, or --all; --list shows them.")
     _run(list(ITEMS) if everything else list(dict.fromkeys(names)), quick, seed, out, n_jobs)

@@ -47,8 +47,14 @@ def report(rows: list[Row]) -> Report:
     axes[0, 0].set_ylabel("share of starts")
     letter(axes)
     numbers = [
-        {"method": m, "start": s, "starts": len(e), "mean": float(e.mean()), "2.5 %": float(np.percentile(e, 2.5)),
-         "97.5 %": float(np.percentile(e, 97.5))}
+        {
+            "method": m,
+            "start": s,
+            "starts": len(e),
+            "mean": float(e.mean()),
+            "2.5 %": float(np.percentile(e, 2.5)),
+            "97.5 %": float(np.percentile(e, 97.5)),
+        }
         for (m, s), e in errors.items()
     ]
     checks = [
@@ -57,16 +63,29 @@ def report(rows: list[Row]) -> Report:
         Check("PMF: number of optima", len(optima), "=", 2),
         Check("PMF: the better one, distance from the paper's 0.001", abs(float(pmf.min()) - 0.001), "<", 0.001),
         Check("PMF: the worse one, distance from the paper's 0.454", abs(float(pmf.max()) - 0.454), "<", 0.003),
-        *(Check(f"PMF, {s} starts: the share that ends in the worse one is near ½ (distance)", abs(share - 0.5), "<",
-                3 * 0.5 / np.sqrt(len(errors["pmf", s]))) for s, share in bad.items()),
-        Check("the worse optimum has the lower bound (difference)",
-              float(bounds[pmf < 0.2].min() - bounds[pmf > 0.2].max()), ">", 0),
+        *(
+            Check(
+                f"PMF, {s} starts: the share that ends in the worse one is near ½ (distance)",
+                abs(share - 0.5),
+                "<",
+                3 * 0.5 / np.sqrt(len(errors["pmf", s])),
+            )
+            for s, share in bad.items()
+        ),
+        Check(
+            "the worse optimum has the lower bound (difference)",
+            float(bounds[pmf < 0.2].min() - bounds[pmf > 0.2].max()),
+            ">",
+            0,
+        ),
         Check("Gibbs against enumeration: ‖difference‖₁ of the posterior means", truth["distance"], "<", 0.02),
     ]
     table = Table(
         ["", *(f"{s} starts: {whose}" for s in STARTS for whose in ("ours", "paper"))],
-        [[LOOKS[m].name, *(cell for s in STARTS for cell in (_interval(errors[m, s]), _published(m, s)))]
-         for m in METHODS],
+        [
+            [LOOKS[m].name, *(cell for s in STARTS for cell in (_interval(errors[m, s]), _published(m, s)))]
+            for m in METHODS
+        ],
         "Mean ‖δv‖₁ and its 95 % interval over the starts, against the exact posterior mean",
     )
     good, poor = bounds[pmf < 0.2], bounds[pmf > 0.2]

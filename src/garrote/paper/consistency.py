@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from matplotlib.axes import Axes
 
 from garrote.paper.experiments.consistency import paths
 from garrote.paper.item import Check, Instance, Item, Report, Row, Settings, Table
@@ -32,8 +35,12 @@ def report(rows: list[Row]) -> Report:
         axis.set(title="VG", xlim=(gamma[0], gamma[-1]))
     letter(axes)
     numbers = [
-        {"example": row["example"], "run": row["run"], "Lasso path has the support": row["lasso_right"],
-         "share of the VG grid that has it": float(np.mean(row["right"]))}
+        {
+            "example": row["example"],
+            "run": row["run"],
+            "Lasso path has the support": row["lasso_right"],
+            "share of the VG grid that has it": float(np.mean(row["right"])),
+        }
         for row in rows
     ]
     checks = [
@@ -55,8 +62,8 @@ def report(rows: list[Row]) -> Report:
     return Report(numbers, [table], checks, figure, notes)
 
 
-def _lines(axis, x, values, symbol: str, label: str) -> None:  # type: ignore[no-untyped-def]
-    values = np.array(values)
+def _lines(axis: Axes, x: Any, curves: Any, symbol: str, label: str) -> None:
+    values = np.array(curves)
     for i, (color, line) in enumerate(zip(COLOURS, ("-", "--", "-."), strict=True)):
         axis.plot(x, values[:, i], line, color=color, label=f"${symbol}_{i + 1}$")
     axis.set(xlabel=label, ylabel=f"${symbol}_i$")

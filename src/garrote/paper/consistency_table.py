@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from garrote.paper.experiments.consistency import least_squares, one_fit
 from garrote.paper.item import Check, Instance, Item, Report, Row, Settings, Table, pick, summarise
 from garrote.paper.published import CONSISTENCY, CONSISTENCY_INSTANCES, CONSISTENCY_MAX_V3
@@ -30,13 +32,24 @@ def report(rows: list[Row]) -> Report:
         return float(pick(summary, example=example, method=method)[0][name])
 
     checks = [
-        *(Check(f"VG finds the right support in example {e} (share of instances)", value(e, "vg", "right"), "=", 1)
-          for e in "ab"),
+        *(
+            Check(f"VG finds the right support in example {e} (share of instances)", value(e, "vg", "right"), "=", 1)
+            for e in "ab"
+        ),
         *(Check(f"VG: largest |v₃| in example {e}", value(e, "vg", "max v3"), "<", 0.005) for e in "ab"),
         Check("the Lasso does not in example a (share of instances)", value("a", "lasso", "right"), "<", 0.9),
-        Check("example a: ‖δv‖₁ of the Lasso relative to VG", value("a", "lasso", "l1_error") / value("a", "vg", "l1_error"), ">", 1),
-        Check("example a: VG relative to least squares that knows the support",
-              value("a", "vg", "l1_error") / value("a", "ols", "l1_error"), "<", 1.05),
+        Check(
+            "example a: ‖δv‖₁ of the Lasso relative to VG",
+            value("a", "lasso", "l1_error") / value("a", "vg", "l1_error"),
+            ">",
+            1,
+        ),
+        Check(
+            "example a: VG relative to least squares that knows the support",
+            value("a", "vg", "l1_error") / value("a", "ols", "l1_error"),
+            "<",
+            1.05,
+        ),
     ]
     table = Table(
         ["", *(f"{e}: {title}" for e in "ab" for title in ("‖δv‖₁", "max |v₃|", "right support"))],
@@ -56,7 +69,7 @@ def report(rows: list[Row]) -> Report:
     return Report(summary, [table], checks, figure, notes)
 
 
-def _cells(example: str, method: str, value) -> list[str]:  # type: ignore[no-untyped-def]
+def _cells(example: str, method: str, value: Callable[[str, str, str], float]) -> list[str]:
     error = f"{value(example, method, 'l1_error'):.3f} ± {value(example, method, 'l1_error sd'):.3f}"
     largest = f"{value(example, method, 'max v3'):.2f}"
     if method in CONSISTENCY[example]:

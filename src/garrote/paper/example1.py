@@ -30,7 +30,9 @@ def report(rows: list[Row]) -> Report:
     top_left.set(ylabel="$F$", ylim=(shown.min() - margin, shown.max() + margin))
     top_right.plot(gamma, path["train"], color=FIRST, label="train")
     top_right.plot(gamma, path["val"], color=SECOND, label="validation")
-    top_right.plot(gamma[best], path["val"][best], "*", color="black", markersize=9, clip_on=False, label="optimal $\\gamma$")
+    top_right.plot(
+        gamma[best], path["val"][best], "*", color="black", markersize=9, clip_on=False, label="optimal $\\gamma$"
+    )
     top_right.set(ylabel="MSE", ylim=(0, None))
     bottom_left.plot(gamma, v[:, 0], color=FIRST, label="$v_1$")
     bottom_left.plot(gamma, others, color=SECOND, label="$\\max_{i=2:n}|v_i|$")
@@ -66,13 +68,16 @@ def report(rows: list[Row]) -> Report:
         [
             ["optimal γ", f"{path['best_gamma']:.1f}", "≈ −21"],
             ["σ = 1/√β there", f"{path['best_sigma']:.2f}", "1.05"],
-            ["correct solution between γ", f"{gamma[right].min():.1f} and {gamma[right].max():.1f}" if width else "–",
-             "−20 and −5"],
+            [
+                "correct solution between γ",
+                f"{gamma[right].min():.1f} and {gamma[right].max():.1f}" if width else "–",
+                "−20 and −5",
+            ],
         ],
     )
     notes = [
-        f"Above γ = {gamma[path['n_before_stop'] - 1]:.1f} the features begin to interpolate the 50 samples and F falls "
-        "without bound; (a) cuts that off.",
+        f"Above γ = {gamma[path['n_before_stop'] - 1]:.1f} the features begin to interpolate the 50 samples and F "
+        "falls without bound; (a) cuts that off.",
         "One random instance, as in the paper, and not the same one: positions on the γ axis differ.",
     ]
     return Report(numbers, [table], checks, figure, notes)

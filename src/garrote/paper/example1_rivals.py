@@ -44,7 +44,12 @@ def report(rows: list[Row]) -> Report:
     lasso = np.array(row["lasso"]["v"])
     alone = (lasso[:, 0] != 0) & (lasso[:, 1:] == 0).all(axis=1)
     checks = [
-        Check("the Lasso's optimal λ selects wrong features as well (number)", int((optimal["lasso"][1:] != 0).sum()), "≥", 1),
+        Check(
+            "the Lasso's optimal λ selects wrong features as well (number)",
+            int((optimal["lasso"][1:] != 0).sum()),
+            "≥",
+            1,
+        ),
         Check("at some larger λ the Lasso has only v₁ (grid points)", int(alone.sum()), "≥", 1),
         Check("but shrunk (largest v₁ there)", float(lasso[alone, 0].max(initial=0.0)), "<", 0.8),
         Check("ridge is not sparse at any λ (zeros)", int((np.array(row["ridge"]["v"]) == 0).sum()), "=", 0),

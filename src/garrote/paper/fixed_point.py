@@ -58,4 +58,6 @@ def report(rows: list[Row]) -> Report:
     return Report(numbers, [table], checks, figure, ["Open circles are maxima of F, filled ones minima."])
 
 
-ITEM = Item("fig-fixed-point", "f(m) against m for ρ between 0 and 1; solutions are on the diagonal.", instances, report)
+ITEM = Item(
+    "fig-fixed-point", "f(m) against m for ρ between 0 and 1; the diagonal has the solutions.", instances, report
+)

@@ -114,9 +114,7 @@ def summarise(rows: Iterable[Row], by: Sequence[str], of: Sequence[str]) -> list
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[key] for key in by), []).append(row)
-    return [
-        dict(zip(by, key, strict=True)) | {"n": len(group)} | _moments(group, of) for key, group in groups.items()
-    ]
+    return [dict(zip(by, key, strict=True)) | {"n": len(group)} | _moments(group, of) for key, group in groups.items()]
 
 
 def _moments(group: list[Row], of: Sequence[str]) -> Row:

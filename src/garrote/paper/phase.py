@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from garrote.paper.fixed_point import N_SAMPLES, instances
 from garrote.paper.item import Check, Item, Report, Row, Table
 from garrote.paper.published import RHO_STAR
-from garrote.paper.style import FIRST, GREY, SECOND, THIRD, panels
+from garrote.paper.style import FIRST, SECOND, THIRD, panels
 from garrote.theory import (
     coexistence_gammas,
     gamma_star,
@@ -65,9 +65,16 @@ def report(rows: list[Row]) -> Report:
     exact = -N_SAMPLES * above / 2
     checks = [
         Check("ρ* at 100 samples, exactly, is 0.2457 (distance)", abs(critical - 0.2457), "<", 5e-5),
-        Check("the paper's 0.28 is 2√(2/p), right for many samples", abs(rho_star_large_sample(100) - RHO_STAR), "<", 5e-3),
+        Check(
+            "the paper's 0.28 is 2√(2/p), right for many samples", abs(rho_star_large_sample(100) - RHO_STAR), "<", 5e-3
+        ),
         Check("the exact line is γ = −pρ/2 (largest distance)", float(np.max(np.abs(switches))), "<", 1e-9),
-        Check("at every ρ > ρ* both solutions exist between γ₂ and γ₁ (narrowest)", float(np.ptp(edges, axis=1).min()), "≥", 0),
+        Check(
+            "at every ρ > ρ* both solutions exist between γ₂ and γ₁ (narrowest)",
+            float(np.ptp(edges, axis=1).min()),
+            "≥",
+            0,
+        ),
         Check("the exact line lies above γ₂ (least distance)", float((exact - edges[:, 0]).min()), ">", 0),
         Check("γ = −10: a second stable solution (number of ρ)", int(np.isfinite(along[-10.0][1]).sum()), "=", 0),
         Check("γ = −40: a second stable solution (number of ρ)", int(np.isfinite(along[-40.0][1]).sum()), ">", 0),
@@ -81,12 +88,15 @@ def report(rows: list[Row]) -> Report:
     )
     note = (
         f"The caption's ρ* = 0.28 is the approximation 2√(2/p) = {rho_star_large_sample(100):.4f} for many samples; "
-        f"Eq. rhostar itself gives {critical:.4f} at p = 100. Insets: lowest free energy solid, the other minimum dashed."
+        f"Eq. rhostar itself gives {critical:.4f} at p = 100. Insets: lowest free energy solid, the other "
+        "minimum dashed."
     )
     return Report(numbers, [table], checks, figure, [note])
 
 
-def _inset(axis: Axes, place: tuple[float, float, float, float], gamma: float, best: np.ndarray, other: np.ndarray) -> None:
+def _inset(
+    axis: Axes, place: tuple[float, float, float, float], gamma: float, best: np.ndarray, other: np.ndarray
+) -> None:
     inset = axis.inset_axes(place)
     jump = np.flatnonzero(np.abs(np.diff(best)) > 0.5)  # the lowest F changes branch: no line between
     inset.plot(RHOS, _broken(best, jump), color=FIRST)

@@ -30,9 +30,8 @@ def produce(names: Sequence[str], *, quick: bool, seed: int, out: Path, n_jobs: 
         write(item, report, out)
         pages.append(Page(item, report))
         failed = "".join(f"\n    does not hold: {c.claim}: {c.evidence}" for c in report.checks if not c.holds)
-        click.echo(
-            f"{item.name:<20} {verdicts(report.checks)} ({computed} instances computed, {monotonic() - start:.0f} s){failed}"
-        )
+        spent = f"({computed} instances computed, {monotonic() - start:.0f} s)"
+        click.echo(f"{item.name:<20} {verdicts(report.checks)} {spent}{failed}")
     write_page(pages, settings, out)
     click.echo(f"written to {out / 'index.html'}")
     return pages

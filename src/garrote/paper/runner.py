@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import process_time
@@ -65,8 +65,9 @@ def _compute_all(name: str, missing: list[Instance], store: Store, n_jobs: int) 
 def _loaded(store: Store, instance: Instance) -> Row:
     record = store.load(instance)
     if record is None:
-        raise FileNotFoundError(2, "a finished instance has disappeared; run the same command again",
-                                str(store.path(instance)))
+        raise FileNotFoundError(
+            2, "a finished instance has disappeared; run the same command again", str(store.path(instance))
+        )
     return record
 
 
@@ -79,7 +80,7 @@ def _warned(rows: list[Row]) -> list[str]:
 
 
 @contextmanager
-def _progress(name: str, total: int) -> Iterator:
+def _progress(name: str, total: int) -> Iterator[Callable[[], None]]:
     """A bar with the time left on a terminal, nothing elsewhere; yields what to call after each instance."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from garrote.paper.experiments.samples import independent
-from garrote.paper.item import Check, Instance, Item, Report, Row, Settings
-from garrote.paper.samples_figure import ACTIVE, QUICK_FRACTIONS, crossing, draw, instances, summarised, table, value
+from garrote.paper.item import Check, Item, Report, Row
+from garrote.paper.samples_figure import ACTIVE, Plan, crossing, draw, summarised, table, value
 from garrote.paper.style import LOOKS, legend_below, panels
 
-#: p_v = p/30.
-VALIDATION_SHARE = 30
+PLAN = Plan(
+    independent,
+    validation_share=30,
+    fractions=(0.1, 0.2, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0),
+    quick_fractions={0.10: (0.2, 0.5), 0.25: (0.4, 0.8)},
+    runs=20,
+    default_runs=1,
+)
 #: Where the paper sees the transition.
 TRANSITION = {0.10: 0.35, 0.25: 0.60}
 #: Recovery is nearly perfect from this AUC on, and below this test error relative to that of the true weights.
 RECOVERED_AUC, RECOVERED_TEST = 0.95, 2.0
-
-
-def _instances(settings: Settings) -> list[Instance]:
-    return instances(independent, VALIDATION_SHARE, settings)
 
 
 def report(rows: list[Row]) -> Report:
@@ -26,7 +28,7 @@ def report(rows: list[Row]) -> Report:
     legend_below(figure, axes[2, 0])
     checks = []
     for active in ACTIVE:
-        before, after = QUICK_FRACTIONS[active]
+        before, after = PLAN.quick_fractions[active]
         for method in ("vg", "pmf", "lasso", "ridge"):
             name = f"{LOOKS[method].name}, {active:.0%} active"
             relation, bound = ("<", RECOVERED_TEST) if method in ("vg", "pmf") else (">", RECOVERED_TEST)
@@ -36,7 +38,9 @@ def report(rows: list[Row]) -> Report:
             name = f"{LOOKS[method].name}, {active:.0%} active"
             place = crossing(summary, active, method, RECOVERED_AUC)
             checks += [
-                Check(f"{name}, p/n = {before}: the same", _excess(summary, active, before, method), ">", RECOVERED_TEST),
+                Check(
+                    f"{name}, p/n = {before}: the same", _excess(summary, active, before, method), ">", RECOVERED_TEST
+                ),
                 Check(
                     f"{name}: p/n where AUC reaches {RECOVERED_AUC}, distance from the paper's {TRANSITION[active]}",
                     abs(place - TRANSITION[active]),
@@ -44,7 +48,13 @@ def report(rows: list[Row]) -> Report:
                     0.15,
                 ),
             ]
-    return Report(summary, [table(summary)], checks, figure, ["Bars are standard errors. “True” is the error of the weights that made the data."])
+    return Report(
+        summary,
+        [table(summary)],
+        checks,
+        figure,
+        ["Bars are standard errors. “True” is the error of the weights that made the data."],
+    )
 
 
 def _excess(summary: list[Row], active: float, fraction: float, method: str) -> float:
@@ -55,6 +65,6 @@ ITEM = Item(
     "fig-samples",
     "Independent inputs: area under the ROC curve, reconstruction error and test error against the number of training "
     "samples p, for n = 500 features; p/30 validation samples.",
-    _instances,
+    PLAN.instances,
     report,
 )

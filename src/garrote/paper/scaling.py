@@ -52,26 +52,48 @@ def report(rows: list[Row]) -> Report:
     checks = [
         Check(f"VG: ‖δv‖₁ at n = {largest} relative to n = {sizes[0]}", growth("vg", largest), "<", 1.5),
         Check(f"PMF: ‖δv‖₁ at n = {pmf_largest} relative to n = {sizes[0]}", growth("pmf", pmf_largest), "<", 1.5),
-        Check(f"the Lasso deteriorates: ‖δv‖₁ at n = {largest} relative to VG's",
-              value("lasso", largest, "l1_error") / value("vg", largest, "l1_error"), ">", 2),
-        *(Check(f"{LOOKS[m].name}: distance of L0 from 5 at n = {s}", abs(value(m, s, "nonzero") - 5), "<", 1)
-          for m, s in (("vg", largest), ("pmf", pmf_largest))),
+        Check(
+            f"the Lasso deteriorates: ‖δv‖₁ at n = {largest} relative to VG's",
+            value("lasso", largest, "l1_error") / value("vg", largest, "l1_error"),
+            ">",
+            2,
+        ),
+        *(
+            Check(f"{LOOKS[m].name}: distance of L0 from 5 at n = {s}", abs(value(m, s, "nonzero") - 5), "<", 1)
+            for m, s in (("vg", largest), ("pmf", pmf_largest))
+        ),
         Check("VG: CPU time grows no faster than linearly (exponent)", exponent, "<", 1.2),
-        Check(f"VG is faster than PMF at n = {largest} (ratio)",
-              value("vg", largest, "seconds") / value("pmf", largest, "seconds"), "<", 1),
-        Check(f"VG is faster than PMF at n = {sizes[0]} (ratio)",
-              value("vg", sizes[0], "seconds") / value("pmf", sizes[0], "seconds"), "<", 1),
+        Check(
+            f"VG is faster than PMF at n = {largest} (ratio)",
+            value("vg", largest, "seconds") / value("pmf", largest, "seconds"),
+            "<",
+            1,
+        ),
+        Check(
+            f"VG is faster than PMF at n = {sizes[0]} (ratio)",
+            value("vg", sizes[0], "seconds") / value("pmf", sizes[0], "seconds"),
+            "<",
+            1,
+        ),
     ]
     table = Table(
         ["n", *(LOOKS[method].name for method in METHODS)],
-        [[str(s), *(f"{value(m, s, 'l1_error'):.2f} / {value(m, s, 'nonzero'):.1f} / {value(m, s, 'seconds'):.3f} s"
-                    for m in METHODS)] for s in sizes],
+        [
+            [
+                str(s),
+                *(
+                    f"{value(m, s, 'l1_error'):.2f} / {value(m, s, 'nonzero'):.1f} / {value(m, s, 'seconds'):.3f} s"
+                    for m in METHODS
+                ),
+            ]
+            for s in sizes
+        ],
         "Mean ‖δv‖₁ / L0 / CPU time",
     )
     notes = [
-        "In the paper VG and PMF were both Matlab. Here both are compiled, VG traces fifty γ with branches and exchange "
-        "moves, and PMF stops when nothing changes instead of after a fixed number of sweeps, so that at few features "
-        "PMF is the faster one.",
+        "In the paper VG and PMF were both Matlab. Here both are compiled, VG traces fifty γ with branches and "
+        "exchange moves, and PMF stops when nothing changes instead of after a fixed number of sweeps, so that at few "
+        "features PMF is the faster one.",
     ]
     return Report(summary, [table], checks, figure, notes)
 

@@ -34,10 +34,14 @@ def report(rows: list[Row]) -> Report:
     strong, weak = WEIGHTS >= 1, (WEIGHTS > 0) & (WEIGHTS <= 0.25)
     checks = [
         Check("VG keeps weights ≥ 1 (largest shrinkage)", float(lost["vg"][strong].max()), "<", 1e-3),
-        Check("VG ignores weights ≤ ¼ (largest share kept)", float((curves["vg"][weak] / WEIGHTS[weak]).max()), "<", 0.05),
+        Check(
+            "VG ignores weights ≤ ¼ (largest share kept)", float((curves["vg"][weak] / WEIGHTS[weak]).max()), "<", 0.05
+        ),
         Check("the Lasso shrinks strong weights by γ = ½ (least)", float(lost["lasso"][strong].min()), "≥", 0.5),
         Check("ridge keeps a constant share (spread)", float(np.ptp(curves["ridge"][1:] / WEIGHTS[1:])), "<", 1e-12),
-        Check("the garrote shrinks weights ≥ 1 less than the Lasso (most)", float(lost["garrote"][strong].max()), "<", 0.5),
+        Check(
+            "the garrote shrinks weights ≥ 1 less than the Lasso (most)", float(lost["garrote"][strong].max()), "<", 0.5
+        ),
     ]
     places = [0.25, 0.5, 0.75, 1.0, 1.5, 2.0]
     table = Table(
@@ -49,7 +53,8 @@ def report(rows: list[Row]) -> Report:
 
 ITEM = Item(
     "fig-shrinkage",
-    "Univariate solutions: VG with γ = −10, p = 100 and unit noise; ridge with λ = 0.5; garrote with γ = ¼; Lasso with γ = ½.",
+    "Univariate solutions: VG with γ = −10, p = 100 and unit noise; ridge with λ = 0.5; garrote with γ = ¼; "
+    "Lasso with γ = ½.",
     report=report,
     instances=instances,
 )

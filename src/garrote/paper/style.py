@@ -54,7 +54,7 @@ FIRST, SECOND, THIRD, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
 @contextmanager
 def styled() -> Iterator[None]:
     """Draw and save in this style."""
-    with rc_context(_RC):
+    with rc_context(_RC):  # type: ignore[arg-type]  # matplotlib names its keys one by one
         yield
 
 

@@ -6,11 +6,9 @@ from garrote.paper.examples_table import instances, report
 from garrote.paper.item import Item, Report, Row
 from garrote.paper.published import TABLE1
 
-EXPLAINED: dict[tuple[str, str], str] = {}
-
 
 def _report(rows: list[Row]) -> Report:
-    return report(rows, TABLE1, EXPLAINED)
+    return report(rows, TABLE1)
 
 
 ITEM = Item("table1", "Example 1: 50 training, 50 validation, 400 test samples, 100 features.", instances(1), _report)

@@ -9,11 +9,14 @@ from garrote.comparators.registry import selected
 from garrote.datasets import Example, consistency_a, consistency_b
 from garrote.paper.experiments.measures import fit, generator, split
 from garrote.paper.item import Record
-from garrote.path import garrote_path
+from garrote.path import gamma_min, garrote_path
+from garrote.problem import Samples
 
 EXAMPLES = {"a": consistency_a, "b": consistency_b}
 N_TRAIN = N_VALIDATION = 1000
 SUPPORT = [True, True, False]
+#: Where the path starts, in units of γ_min: there F is lowest with nothing selected, which γ_min is not low enough for.
+LOWEST = 3.0
 
 
 def _data(example: str, seed: int, run: int) -> Example:
@@ -48,7 +51,8 @@ def paths(example: str, seed: int, run: int, n_gammas: int) -> Record:
     # be left with a rounding error.
     nonzero = np.abs(coefs) > 1e-10
     supports = nonzero[:, :-1] | nonzero[:, 1:]
-    path = garrote_path(X, y, gammas=n_gammas)
+    lowest = gamma_min(Samples(X, y))
+    path = garrote_path(X, y, gammas=np.linspace(LOWEST * lowest, 0.02 * lowest, n_gammas))
     m = path.inclusions.toarray().T
     return {
         "lambda": alphas.tolist(),

@@ -6,9 +6,10 @@ import numpy as np
 from sklearn.linear_model import lasso_path
 
 from garrote.arrays import Array
+from garrote.comparators.registry import fit_ridge
 from garrote.datasets import Data, example1, example2
 from garrote.estimators import VariationalGarroteCV
-from garrote.paper.experiments.measures import MERGING, assess, fit, generator
+from garrote.paper.experiments.measures import MERGING, assess, fit, generator, mse
 from garrote.paper.item import Record
 from garrote.path import default_gammas, garrote_path
 from garrote.problem import Samples
@@ -20,11 +21,12 @@ EXAMPLES = {1: example1, 2: example2}
 def one_fit(example: int, method: str, seed: int, run: int) -> Record:
     """One method on one instance of an example."""
     data = EXAMPLES[example](generator(seed, run))
-    measures = assess(fit(method, data)[0], data)
+    measures = assess(fit(method, data)[0], data) | {"best_test": None}
     if method in MERGING:
         measures |= {"train": None, "val": None}
     if method == "ridge":
-        measures["nonzero"] = None
+        best = fit_ridge(data.train, data.test)  # λ chosen on the test set itself: no choice of λ could do better
+        measures |= {"nonzero": None, "best_test": mse(best, data.test)}
     return measures
 
 
@@ -58,7 +60,9 @@ def rival_paths(seed: int, n_lambdas: int) -> Record:
     x_mean, y_mean = data.train.X.mean(axis=0), data.train.y.mean()
     X, y = data.train.X - x_mean, data.train.y - y_mean
     largest = float(np.abs(X.T @ y).max()) / len(y)
-    alphas, coefs, _ = lasso_path(X, y, alphas=np.geomspace(largest, 1e-2 * largest, n_lambdas), max_iter=100_000, tol=1e-8)
+    alphas, coefs, _ = lasso_path(
+        X, y, alphas=np.geomspace(largest, 1e-2 * largest, n_lambdas), max_iter=100_000, tol=1e-8
+    )
     # In units of the samples, so that both λ mean the same as the paper's χ + λI.
     penalties = np.geomspace(1e-2, 1e2, n_lambdas)
     gram, b = X.T @ X / len(y), X.T @ y / len(y)
@@ -67,8 +71,13 @@ def rival_paths(seed: int, n_lambdas: int) -> Record:
     def path(lambdas: Array, v: Array) -> Record:
         errors = [_errors(part, x_mean, float(y_mean), v) for part in (data.train, data.validation)]
         best = int(np.argmin(errors[1]))
-        return {"lambda": lambdas.tolist(), "v": v.T.tolist(), "train": errors[0].tolist(), "val": errors[1].tolist(),
-                "best": best}
+        return {
+            "lambda": lambdas.tolist(),
+            "v": v.T.tolist(),
+            "train": errors[0].tolist(),
+            "val": errors[1].tolist(),
+            "best": best,
+        }
 
     return {"lasso": path(alphas, coefs), "ridge": path(penalties, ridge)}
 

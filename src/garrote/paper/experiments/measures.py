@@ -34,8 +34,13 @@ def generator(*seeds: int) -> np.random.Generator:
 
 def split(X: Array, y: Array, coef: Array, n_train: int, n_validation: int) -> Example:
     """The first samples for training, the next for validation, the rest for the test."""
-    parts = np.split(np.arange(len(y)), [n_train, n_train + n_validation])
-    return Example(*(Data(X[part], y[part]) for part in parts), coef=coef)
+    known = n_train + n_validation
+    return Example(
+        train=Data(X[:n_train], y[:n_train]),
+        validation=Data(X[n_train:known], y[n_train:known]),
+        test=Data(X[known:], y[known:]),
+        coef=coef,
+    )
 
 
 def fit(method: str, example: Example, methods: dict[str, Method] = METHODS) -> tuple[Any, float]:

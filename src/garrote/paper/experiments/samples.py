@@ -12,8 +12,8 @@ from garrote.paper.experiments.measures import assess, fit, generator, split
 from garrote.paper.item import Record
 
 N_TEST = 400
-#: Simulated individuals of a run: enough for as many training samples as features, validation and test.
-N_INDIVIDUALS = 950
+#: Simulated individuals of a run: enough for twice as many training samples as features, validation and test.
+N_INDIVIDUALS = 1500
 #: SNPs rarer than this, or more correlated than this (r²) with one already taken, are left out, as in association
 #: studies: of two identical columns no method could say which one is active.
 SMALLEST_FREQUENCY = 0.05
