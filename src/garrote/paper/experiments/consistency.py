@@ -58,6 +58,7 @@ def paths(example: str, seed: int, run: int, n_gammas: int) -> Record:
         "lambda": alphas.tolist(),
         "lasso_v": coefs.T.tolist(),
         "lasso_right": any(np.array_equal(support, SUPPORT) for support in supports.T),
+        "gamma_min": lowest,
         "gamma": path.gammas.tolist(),
         "v": path.coefs.toarray().T.tolist(),
         "m": m.tolist(),
