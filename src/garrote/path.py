@@ -248,8 +248,8 @@ class Search:
         self.up: list[float] = []
         self.down: list[float] = []
         # As many features as samples can fit anything; with fewer, F is bounded.
-        can_interpolate = len(problem.varying) >= problem.n_samples - 1
-        self.most_selected = INTERPOLATES * (problem.n_samples - 1) if can_interpolate else math.inf
+        self.can_interpolate = len(problem.varying) >= problem.n_samples - 1
+        self.most_selected = INTERPOLATES * (problem.n_samples - 1) if self.can_interpolate else math.inf
         self.cut = True  #: whether the grid ends where the path overfits
         self.end = 0  #: branches are followed, and moves made, only below this position
         self._tried: set[tuple[Point, int]] = set()
@@ -268,7 +268,9 @@ class Search:
         gamma = float(self.grid[k])
         most = self.most_selected if self.cut or k < self.end else math.inf
         if branch == "exchange":  # one move; an avalanche is what annealing finds, at its own γ
-            most = min(most, float(np.count_nonzero(theta > 0)) + CASCADE)
+            most = min(
+                most, float(np.count_nonzero(theta > 0)) + (CASCADE if self.additions_mean_something(gamma) else 0)
+            )
         rival = None if beat is None else Rival(beat.found.run.end.m, beat.free_energy - LOWER)
         found = self.active.descend(
             gamma, theta, give_up=give_up, tol=self.tol, max_iter=self.max_iter, most=most, rival=rival
@@ -343,12 +345,21 @@ class Search:
             selection = self.active.features[solution > 0.0].tobytes()
             self._swapped[selection] += 1
             swaps = self._swapped[selection] <= SWAPS
-            prior = self.active.start(gamma)
-            for theta in moves(self.active.block, solution, prior, self.active.model.ridge, swaps=swaps):
+            adds = self.additions_mean_something(gamma)
+            prior, ridge = self.active.start(gamma), self.active.model.ridge
+            for theta in moves(self.active.block, solution, prior, ridge, adds=adds, swaps=swaps):
                 if self.keep(k, self.descend(k, theta, "exchange", beat=at)):
                     changed = True
                     break
         return changed
+
+    def additions_mean_something(self, gamma: float) -> bool:
+        """Whether exchange may add features: not where the prior alone expects one of very many useless ones.
+
+        The best of these is always worth adding there, and after it the next, until y is interpolated.
+        """
+        n_features = len(self.problem.varying)
+        return n_features < 2 * self.problem.n_samples or n_features * math.exp(gamma) < 1.0
 
     def keep(self, k: int, point: Point) -> bool:
         """Keep a point whose F is lower, unless it overfits or was abandoned on the way."""
@@ -375,6 +386,8 @@ class Search:
         selected = m > 0.5
         if selected.sum() > self.most_selected:
             return f"{selected.sum()} features are selected from {n_samples:g} samples: the fit begins to interpolate"
+        if not found.at_rest:
+            return "unselected features together begin to explain y, and no solution comes to rest"
         weak, strong = float(m[~selected].sum()) + found.outside_mass, float(m[selected].sum())
         if weak > max(strong, DIFFUSE * n_samples):
             return f"unselected features hold a total inclusion of {weak:.3g}, the selected ones {strong:.3g}"

@@ -21,7 +21,7 @@ from scipy import linalg
 from garrote._loops import BlockDescent
 from garrote.arrays import Array, Index
 from garrote.checks import as_floats, check_inputs, check_outputs, check_weights
-from garrote.design import Design, as_design, row_slabs
+from garrote.design import Design, Respond, as_design, row_slabs
 
 #: Squared relative rounding below which a column's variance is that of a constant.
 CONSTANT = (16 * np.finfo(np.float64).eps) ** 2
@@ -152,9 +152,11 @@ class Samples(Problem):
         weighted = (np.sqrt(self.weights) * e.T).T
         return self.design.transpose_dot(weighted) - np.multiply.outer(self.x_mean, weighted.sum(axis=0))
 
-    def fitted(self, features: Index, v: Array) -> Array:
-        """Σ_i v_i x_i of some features, in root coordinates."""
-        return np.sqrt(self.weights) * (self.design.dot(features, v) - self.x_mean[features] @ v)
+    def responses(self, weighted: Array, respond: Respond, v: Array) -> Array:
+        """Σ_i v_i x_i in root coordinates, for the v that ``respond`` makes of the products Xᵀ·weighted: one pass."""
+        self.n_passes += 1
+        fit = self.design.round_trip(weighted, respond)
+        return np.sqrt(self.weights) * (fit - self.x_mean @ v)
 
     def roots(self, features: Index, rows: slice = slice(None)) -> Array:
         """Centred columns times √weight: rootᵀroot = χ."""
