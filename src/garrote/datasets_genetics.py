@@ -60,8 +60,8 @@ def pack(copies: NDArray[np.integer]) -> NDArray[np.uint8]:
     """Copies of A1, one per sample, packed four to a byte; the last byte is filled with zeros."""
     codes = np.zeros(-(-len(copies) // 4) * 4, dtype=np.uint8)
     codes[: len(copies)] = CODE[copies]
-    first, second, third, fourth = codes.reshape(-1, 4).T
-    return first | second << 2 | third << 4 | fourth << 6
+    shifts = np.array([0, 2, 4, 6], dtype=np.uint8)
+    return np.bitwise_or.reduce(codes.reshape(-1, 4) << shifts, axis=1).astype(np.uint8)
 
 
 def simulate_cohort(

@@ -70,8 +70,8 @@ class _Garrote(LinearModel):
         given = 0 if unpenalized is None else np.size(unpenalized) // max(1, design.shape[0])
         if given != self._n_beside:
             raise ValueError(
-                f"unpenalized has {given} covariates, but {type(self).__name__} was fitted with {self._n_beside} beside "
-                "X; give the same ones to predict."
+                f"unpenalized has {given} covariates, but {type(self).__name__} was fitted with {self._n_beside} "
+                "beside X; give the same ones to predict."
             )
         if not given:
             return 0.0

@@ -402,7 +402,7 @@ def as_problem(
         if not isinstance(X, Moments):
             raise TypeError(f"X is {type(X).__name__}, from which no feature can be profiled out; pass the samples.")
         return X.profiled(column_positions(unpenalized, X.n_features))
-    names = getattr(X, "columns", None) if not isinstance(X, Design) else X.feature_names
+    names: Any = X.feature_names if isinstance(X, Design) else getattr(X, "columns", None)
     if not isinstance(X, Design):
         X = check_inputs(X)
     X, always = find_covariates(unpenalized, X, names)

@@ -94,9 +94,7 @@ class Genotypes(Design):
     def class_weights(self, weights: Array) -> tuple[Array, Array, Array, Array]:
         """The total weight of the samples with 2, 1 and 0 copies, and of those with a missing call, of each variant."""
         nowhere, everywhere = np.zeros(self.shape[1]), np.ones(self.shape[1])
-        two, one, none = (
-            self._pass(weights, (CODES == code).astype(np.float64), nowhere) for code in (TWO, ONE, NONE)
-        )
+        two, one, none = (self._pass(weights, np.eye(4)[code, CODES], nowhere) for code in (TWO, ONE, NONE))
         if not len(self.missing.samples):
             return two, one, none, nowhere
         return two, one, none, self._pass(weights, np.zeros_like(DOSAGES), everywhere)
@@ -139,7 +137,8 @@ class Genotypes(Design):
         """Σ over samples of r times the value of their genotype, which is ``mean`` for a missing call."""
         # Samples that are left out weigh nothing, and those taken twice weigh double.
         in_file = [
-            np.bincount(self.samples, column, minlength=4 * self.packed.shape[1]) for column in r.reshape(len(r), -1).T
+            np.bincount(self.samples, column, minlength=4 * self.packed.shape[1]).astype(np.float64)
+            for column in r.reshape(len(r), -1).T
         ]
         tables = [np.ascontiguousarray(places.reshape(-1, 4) @ values.T) for places in in_file]
         out = np.empty((len(tables), self.shape[1]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,11 +29,15 @@ class SampleTable:
     has_family: bool = True  #: whether FID is given; otherwise samples are known by their IID alone
 
     @classmethod
-    def read(cls, source: str | os.PathLike[str] | Any) -> SampleTable:
+    def read(cls, source: Any) -> SampleTable:
         """A file, or a data frame with columns FID and IID."""
         if hasattr(source, "columns"):
             header = [str(name) for name in source.columns]
-            return cls._of("the data frame", header, [[str(x) for x in row] for row in zip(*(source[c] for c in source.columns), strict=True)])
+            return cls._of(
+                "the data frame",
+                header,
+                [[str(x) for x in row] for row in zip(*(source[c] for c in source.columns), strict=True)],
+            )
         path = Path(source)
         lines = [line.split() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
         if not lines:

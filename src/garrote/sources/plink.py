@@ -235,7 +235,8 @@ def _phenotypes(source: Any, name: str | None, ids: Sequence[SampleId]) -> Array
             name = table.names[0]
         else:
             raise ValueError(
-                f"{table.source} has {len(table.names)} phenotypes ({', '.join(table.names)}); say which with pheno_name."
+                f"{table.source} has {len(table.names)} phenotypes ({', '.join(table.names)}); say which one with "
+                "pheno_name."
             )
     y = table.values([name], ids)[:, 0]
     if np.isnan(y).all():
