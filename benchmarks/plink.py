@@ -1,8 +1,8 @@
 """Packed genotypes: a pass against BLAS, and the default path of a cohort of half a million variants.
 
-    python benchmarks/plink.py                    # simulates the cohort with msprime first (six minutes), then fits
-    python benchmarks/plink.py --prefix COHORT    # uses PLINK files that are there
-    python benchmarks/plink.py --passes           # only the passes
+python benchmarks/plink.py                    # simulates the cohort with msprime first (six minutes), then fits
+python benchmarks/plink.py --prefix COHORT    # uses PLINK files that are there
+python benchmarks/plink.py --passes           # only the passes
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def compare_passes(missing: float) -> None:
 
     seconds = packed_time()
     print(
-        f"{SLICE} × {N_SAMPLES}, {missing:.0%} missing: packed {1e3 * seconds:.1f} ms, float64 BLAS {1e3 * blas:.1f} ms, "
-        f"ratio {seconds / blas:.2f}; {packed.nbytes / 1e6:.0f} MB against {X.nbytes / 1e6:.0f} MB"
+        f"{SLICE} × {N_SAMPLES}, {missing:.0%} missing: packed {1e3 * seconds:.1f} ms, float64 BLAS "
+        f"{1e3 * blas:.1f} ms, ratio {seconds / blas:.2f}; {packed.nbytes / 1e6:.0f} MB against {X.nbytes / 1e6:.0f} MB"
     )
 
 
@@ -109,7 +109,9 @@ def main() -> None:
         prefix = Path(folder) / "cohort"
         start = time.perf_counter()
         n = simulate_cohort(prefix, n_samples=N_SAMPLES, n_chromosomes=22, length=1e7, seed=1, n_jobs=2)
-        print(f"{n:,} variants of {N_SAMPLES:,} samples simulated in {time.perf_counter() - start:.0f} s", file=sys.stderr)
+        print(
+            f"{n:,} variants of {N_SAMPLES:,} samples simulated in {time.perf_counter() - start:.0f} s", file=sys.stderr
+        )
         fit(prefix, args.causal, args.heritability)
 
 

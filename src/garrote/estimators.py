@@ -196,7 +196,7 @@ class VariationalGarroteCV(_Garrote):
         X, y = self._check_data(X, y)
         design, always = self._find_covariates(unpenalized, X)
         samples = Samples(design, y, sample_weight, fit_intercept=self.fit_intercept, unpenalized=always)
-        splits = list(check_cv(self.cv).split(X, y))
+        splits = list(check_cv(self.cv).split(np.empty(len(y)), y))  # a Design is no array
         if not splits or not all(
             samples.weights[np.asarray(part, dtype=np.intp)].any() for split in splits for part in split
         ):

@@ -329,6 +329,39 @@ class Moments(Problem):
             y_mean=samples.y_mean,
         )
 
+    @classmethod
+    def from_summary(
+        cls,
+        statistics: Any,
+        ld: Any,
+        n_samples: float,
+        *,
+        var_y: float | None = None,
+        alleles: Any = None,
+        ld_alleles: Any = None,
+        ridge: float = 0.0,
+    ) -> Moments:
+        """The moments that summary statistics imply; in-sample LD makes them those of the data.
+
+        Parameters
+        ----------
+        statistics : z of each feature's marginal regression (with an intercept), or a pair (beta, se)
+        ld : the features' correlations, in the same order
+        n_samples : how many samples the statistics come from; less one for each covariate they were adjusted for
+        var_y : the variance of y (divided by n_samples); with (beta, se) it gives coefficients in the units of beta,
+            otherwise they are per standard deviation of the feature (and of y)
+        alleles, ld_alleles : a pair (counted, other) of the alleles of each feature, as the statistics and as ld count
+            them; where they are swapped, the sign of the statistic is
+        ridge : ld is replaced by (1 − ridge)·ld + ridge·1. Use 0 for LD of the same samples. LD of a reference panel
+            has an error of about 1/√(panel size) in each entry, and so much ridge, or more, makes up for it
+        """
+        from garrote.sources.summary import from_summary  # most users never need it
+
+        b, chi, sigma2_y = from_summary(
+            statistics, ld, n_samples, var_y=var_y, alleles=alleles, ld_alleles=ld_alleles, ridge=ridge
+        )
+        return cls(b, chi, sigma2_y, n_samples)
+
     def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
