@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from garrote import garrote_path
 from garrote.datasets_genetics import simulate_cohort, simulate_trait
@@ -32,14 +33,15 @@ def peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def fastest(call: Callable[[], object], repeat: int = 9) -> float:
-    """Seconds of the fastest of some calls."""
-    seconds = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        call()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+def fastest(clock: Callable[[], float], *calls: Callable[[], object], repeat: int = 25) -> list[float]:
+    """Milliseconds of the fastest of some repetitions of each call, taken in turns."""
+    seconds = np.empty((repeat, len(calls)))
+    for turn in seconds:
+        for k, call in enumerate(calls):
+            start = clock()
+            call()
+            turn[k] = clock() - start
+    return (1e3 * seconds.min(axis=0)).tolist()
 
 
 def compare_passes(missing: float) -> None:
@@ -54,17 +56,22 @@ def compare_passes(missing: float) -> None:
     X = design.columns(np.arange(SLICE))
     r = rng.standard_normal(N_SAMPLES)
     assert np.allclose(design.transpose_dot(r), X.T @ r, atol=1e-9)
-    blas = fastest(lambda: X.T @ r)
 
     @one_blas_thread()  # as in a path: the pass may use the threads that BLAS had
-    def packed_time() -> float:
-        return fastest(lambda: design.transpose_dot(r))
+    def packed_pass() -> None:
+        design.transpose_dot(r)
 
-    seconds = packed_time()
     print(
-        f"{SLICE} × {N_SAMPLES}, {missing:.0%} missing: packed {1e3 * seconds:.1f} ms, float64 BLAS "
-        f"{1e3 * blas:.1f} ms, ratio {seconds / blas:.2f}; {packed.nbytes / 1e6:.0f} MB against {X.nbytes / 1e6:.0f} MB"
+        f"{SLICE} × {N_SAMPLES}, {missing:.0%} missing, {packed.nbytes / 1e6:.0f} MB against {X.nbytes / 1e6:.0f} MB:"
     )
+    with threadpool_limits(1):
+        times = fastest(time.thread_time, lambda: design.transpose_dot(r), lambda: X.T @ r)
+    report("processor time of one thread", *times)
+    report("time with all threads", *fastest(time.perf_counter, packed_pass, lambda: X.T @ r))
+
+
+def report(what: str, packed: float, blas: float) -> None:
+    print(f"  {what}: packed {packed:.1f} ms, float64 BLAS {blas:.1f} ms, ratio {packed / blas:.2f}")
 
 
 def fit(prefix: Path, n_causal: int, heritability: float) -> None:

@@ -5,6 +5,9 @@ A pass spends one lookup on four genotypes: for a given r, the sum that a byte c
 and its place, so it is tabulated once and shared by all variants. Missing calls, which are few, are listed apart.
 """
 
+#: So many bytes of every variant are looked up before the next ones: their part of the table (1 MB) stays in the cache.
+cdef Py_ssize_t PLACES = 512
+
 
 def transpose_dot(
     const unsigned char[:, ::1] packed,
@@ -17,32 +20,36 @@ def transpose_dot(
     double[::1] out,
 ):
     """out_j = Σ_p table[p, byte p of variant j] + mean_j Σ_missing r."""
-    cdef Py_ssize_t j, k, p, n_bytes = table.shape[0]
+    cdef Py_ssize_t j, k, p, first = 0, last, n_bytes = table.shape[0]
     cdef const unsigned char *row
     cdef const double *entry
     cdef double s0, s1, s2, s3  # four sums, so that an addition need not wait for the one before
     with nogil:
         for j in range(variants.shape[0]):
-            row = &packed[variants[j], 0]
-            entry = &table[0, 0]
-            s0 = s1 = s2 = s3 = 0.0
-            p = 0
-            while p + 4 <= n_bytes:
-                s0 = s0 + entry[row[p]]
-                s1 = s1 + entry[256 + row[p + 1]]
-                s2 = s2 + entry[512 + row[p + 2]]
-                s3 = s3 + entry[768 + row[p + 3]]
-                entry = entry + 1024
-                p = p + 4
-            while p < n_bytes:
-                s0 = s0 + entry[row[p]]
-                entry = entry + 256
-                p = p + 1
-            s0 = (s0 + s1) + (s2 + s3)
-            s1 = 0.0
+            s0 = 0.0
             for k in range(starts[variants[j]], starts[variants[j] + 1]):
-                s1 = s1 + r[missing[k]]
-            out[j] = s0 + mean[j] * s1
+                s0 = s0 + r[missing[k]]
+            out[j] = mean[j] * s0
+        while first < n_bytes:
+            last = min(first + PLACES, n_bytes)
+            for j in range(variants.shape[0]):
+                row = &packed[variants[j], 0]
+                entry = &table[first, 0]
+                s0 = s1 = s2 = s3 = 0.0
+                p = first
+                while p + 4 <= last:
+                    s0 = s0 + entry[row[p]]
+                    s1 = s1 + entry[256 + row[p + 1]]
+                    s2 = s2 + entry[512 + row[p + 2]]
+                    s3 = s3 + entry[768 + row[p + 3]]
+                    entry = entry + 1024
+                    p = p + 4
+                while p < last:
+                    s0 = s0 + entry[row[p]]
+                    entry = entry + 256
+                    p = p + 1
+                out[j] += (s0 + s1) + (s2 + s3)
+            first = last
 
 
 def add_columns(
