@@ -353,7 +353,8 @@ class Moments(Problem):
         alleles, ld_alleles : a pair (counted, other) of the alleles of each feature, as the statistics and as ld count
             them; where they are swapped, the sign of the statistic is
         ridge : ld is replaced by (1 − ridge)·ld + ridge·1. Use 0 for LD of the same samples. LD of a reference panel
-            has an error of about 1/√(panel size) in each entry, and so much ridge, or more, makes up for it
+            has an error of about 1/√(panel size) in each entry; where each feature explains a few per cent of y at
+            most, as in genetics, 0.1 makes up for some of it. Strong effects need the LD of the same samples
         """
         from garrote.sources.summary import from_summary  # most users never need it
 
