@@ -87,7 +87,7 @@ for method, chosen in selected.items():
 # %%
 # Single markers find everything, and with every cause a crowd of its neighbours that are significant for no reason of
 # their own. The Lasso selects several variants for each cause and others besides. The Variational Garrote selects one
-# variant for each cause that it finds and nothing else; the weakest causes it leaves to larger cohorts.
+# variant for each cause that it finds and nothing else; causes that lie side by side can hide each other.
 
 place = np.arange(len(cohort.variants))
 shade = np.where(cohort.variants.chromosome.astype(int) % 2, "tab:blue", "tab:gray")
