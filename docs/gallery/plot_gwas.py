@@ -45,9 +45,9 @@ for name, header, columns in [("pheno", "FID IID trait", [trait]), ("covar", "FI
 # -------------
 # ``plink.open`` keeps the genotypes packed, four to a byte, and joins the files by sample id. What is counted is the
 # allele A1, the first one in the .bim file. Covariates are always in the model. ``credible_signals`` gathers the
-# neighbours of each selected variant, because which one of several near-duplicates is selected means little. γ is the log
-# prior odds of a variant: here one cause is expected among all of them. (``VariationalGarroteCV`` would choose γ by
-# cross-validation, for prediction.)
+# neighbours of each selected variant, because which one of several near-duplicates is selected means little. γ is the
+# log prior odds of a variant: here one cause is expected among all of them. (``VariationalGarroteCV`` would choose γ
+# by cross-validation, for prediction.)
 
 cohort = plink.open(prefix, pheno=f"{prefix}.pheno", covar=f"{prefix}.covar")
 model = VariationalGarrote(gamma=-np.log(len(cohort.variants))).fit(cohort, cohort.y)
