@@ -45,6 +45,12 @@ class Design(ABC):
 
     shape: tuple[int, int]
 
+    #: The names of the columns, where they are known.
+    feature_names: NDArray[Any] | None = None
+
+    #: Columns that are always in the model, unless whoever fits says otherwise.
+    unpenalized: Index = np.empty(0, dtype=np.intp)
+
     @abstractmethod
     def transpose_dot(self, r: Array) -> Array:
         """Xᵀr for one vector or a few (n_samples × k), in float64: a pass over the whole matrix."""

@@ -22,7 +22,7 @@ from scipy import sparse
 from scipy.special import logit
 
 from garrote.arrays import Array, Index
-from garrote.checks import check_count, check_gammas, check_number, check_prior_log_odds
+from garrote.checks import check_count, check_gammas, check_number
 from garrote.exchange import moves
 from garrote.minimise import Rival
 from garrote.problem import Problem, as_problem
@@ -116,6 +116,7 @@ def garrote_path(
     prior_log_odds: Any = None,
     sample_weight: Any = None,
     fit_intercept: bool = True,
+    unpenalized: Any = None,
     tol: float = TOL,
     max_iter: int = MAX_ITER,
 ) -> Path:
@@ -130,12 +131,14 @@ def garrote_path(
     prior_log_odds : added to γ, one number per feature
     sample_weight : how often each sample counts
     fit_intercept : whether to centre X and y (implicitly)
+    unpenalized : columns of X, by name or number, that are always in the model; or covariates as a matrix with a row
+        for each sample, which become the last features of every solution
     tol, max_iter : as in :func:`~garrote.solve.solve`
     """
     if gammas is None:
         gammas = 50
-    problem = as_problem(X, y, sample_weight, fit_intercept=fit_intercept)
-    model = Model(check_prior_log_odds(prior_log_odds, problem.n_features), check_number("ridge", ridge, least=0.0))
+    problem = as_problem(X, y, sample_weight, fit_intercept=fit_intercept, unpenalized=unpenalized)
+    model = Model(problem.check_log_odds(prior_log_odds), check_number("ridge", ridge, least=0.0))
     tol, max_iter = check_number("tol", tol, least=0.0), check_count("max_iter", max_iter)
     given = np.ndim(gammas) > 0
     grid = check_gammas(gammas) if given else default_gammas(problem, gammas, model.prior_log_odds)

@@ -1,0 +1,1 @@
+"""Data in the formats and engines that people already have."""
