@@ -12,7 +12,8 @@ from scipy import sparse
 
 from garrote import sources
 from garrote.arrays import Array
-from garrote.design import Design
+from garrote.design import Design, as_design
+from garrote.model_file import SavedModel
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,14 @@ def _read_plink(path: Path, pheno: Path | None, pheno_name: str | None, covar: P
     raise click.UsageError("PLINK files are not available yet.")
 
 
+def check_folds(folds: int, n_samples: int) -> None:
+    """Every fold needs samples on both sides."""
+    if folds > n_samples // 2:
+        raise ValueError(
+            f"--folds is {folds}, but there are only {n_samples} rows; choose at most {max(2, n_samples // 2)}."
+        )
+
+
 def stacked(first: Any, second: Any) -> Any:
     """The rows of two tables of the same kind, matched by column name where there are names."""
     if isinstance(first, Design) or isinstance(second, Design):
@@ -68,3 +77,12 @@ def stacked(first: Any, second: Any) -> Any:
     if sparse.issparse(first) or sparse.issparse(second):
         return sparse.vstack([first, second], format="csr")
     return np.vstack([first, second])
+
+
+def read_inputs(path: Path, model: SavedModel) -> Any:
+    """The inputs of a file to predict for, found by the names of the model's features."""
+    table = sources.read(path)
+    if hasattr(table.X, "columns"):  # a data frame: the model finds its columns
+        return table.X
+    design = as_design(table.X)
+    return model.aligned(design, list(table.names)) if table.names else design

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from garrote.arrays import Array
-from garrote.commands._data import Data, stacked
+from garrote.commands._data import Data, check_folds, stacked
 from garrote.commands._options import note
 from garrote.commands._progress import FoldWatch, bar
 from garrote.estimators import VariationalGarrote, VariationalGarroteCV
@@ -35,7 +35,7 @@ class Run:
         elif held_out is not None:
             model = VariationalGarroteCV(cv=_one_split(len(data.y), len(held_out.y)), refit=False, n_jobs=n_jobs)
         else:
-            _check_folds(folds, len(data.y))
+            check_folds(folds, len(data.y))
             model = VariationalGarroteCV(cv=KFold(folds, shuffle=True, random_state=seed), n_jobs=n_jobs)
         X, y = data.X, data.y
         if held_out is not None:
@@ -62,11 +62,6 @@ class Run:
 
 def _one_split(n_train: int, n_held_out: int) -> list[tuple[Any, Any]]:
     return [(np.arange(n_train), np.arange(n_train, n_train + n_held_out))]
-
-
-def _check_folds(folds: int, n_samples: int) -> None:
-    if folds > n_samples // 2:
-        raise ValueError(f"--folds is {folds}, but there are only {n_samples} rows; choose at most {n_samples // 2}.")
 
 
 def errors_of(model: Any) -> Array | None:
