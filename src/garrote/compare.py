@@ -1,7 +1,7 @@
 """The Variational Garrote beside other sparse and dense regressions, all on the same folds.
 
-Every method is fitted to the training part of each fold and chooses its own parameters there, by cross-validation within
-that part (PMF: by its bound). Methods that depend on the scale of the columns see standardised ones.
+Every method is fitted to the training part of each fold and chooses its own parameters there, by cross-validation
+within that part (PMF: by its bound). Methods that depend on the scale of the columns see standardised ones.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.linear_model import ElasticNetCV, LassoCV, OrthogonalMatchingPursuitCV, RidgeCV
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
@@ -139,7 +138,7 @@ def compare(
             key = f"{name.replace(' ', '-')}-{j + 1}-{identity}"
             kept = None if checkpoint is None else checkpoint.recall(key)
             if kept is None:
-                fold = _one_fold(METHODS[name], X[train], y[train], X[test], y[test], seed)
+                fold = _one_fold(METHODS[name], (X[train], y[train]), (X[test], y[test]), seed)
                 if checkpoint is not None:
                     checkpoint.keep(key, vars(fold))
             else:
@@ -149,15 +148,16 @@ def compare(
     return results
 
 
-def _one_fold(make: Maker, X: Array, y: Array, X_test: Array, y_test: Array, seed: int) -> FoldResult:
+def _one_fold(make: Maker, train: tuple[Array, Array], test: tuple[Array, Array], seed: int) -> FoldResult:
+    X, y = train
     inner = KFold(min(5, len(y) // 2), shuffle=True, random_state=seed)
-    model = make(*X.shape, inner, seed)
+    model = make(len(y), X.shape[1], inner, seed)
     start = perf_counter()
     with warnings.catch_warnings():  # ends of grids that did not converge are not chosen
         warnings.simplefilter("ignore")
         model.fit(X, y)
     seconds = perf_counter() - start
-    error = float(np.mean((y_test - model.predict(X_test)) ** 2))
+    error = float(np.mean((test[1] - model.predict(test[0])) ** 2))
     last = model[-1] if hasattr(model, "steps") else model
     return FoldResult(error, np.flatnonzero(selected(last)).tolist(), seconds)
 
@@ -171,9 +171,9 @@ def dense(X: Any) -> Array:
     n_samples, n_features = X.shape
     if n_samples * n_features > MOST_NUMBERS:
         raise ValueError(
-            f"the data have {n_samples} × {n_features} numbers, and the methods of a comparison need all of them in memory; "
+            f"the data have {n_samples} × {n_features} numbers, but a comparison needs all of them in memory; "
             f"compare on at most {MOST_NUMBERS:.0e} numbers, such as a random subset of the features."
         )
     if isinstance(X, Design):
         return X.columns(np.arange(n_features))
-    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)

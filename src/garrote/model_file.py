@@ -198,7 +198,7 @@ def loads(text: str | bytes, *, name: str = "model") -> SavedModel:
         ) from None
     if not isinstance(content, dict) or content.get("model") != "garrote":
         raise ValueError(f'{name} is not a garrote model: it has no "model": "garrote"; give the one of a fit.')
-    version = content.get("format")
+    version: Any = content.get("format")
     if _is_whole(version) and version > FORMAT:
         raise ValueError(
             f"{name} has format {version}, which is newer than the format {FORMAT} that garrote "

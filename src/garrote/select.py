@@ -43,7 +43,7 @@ def validation_errors(
     NaN marks a γ at which a path had already stopped. A split that the current watch already knows has no paths.
     """
     watch = current_watch()
-    odds = [] if prior_log_odds is None else prior_log_odds
+    odds = np.empty(0) if prior_log_odds is None else prior_log_odds
     parts = (part for split in splits for part in split)
     known = watch.begin(
         len(splits), identity_of(samples.b, samples.chi, samples.y, samples.weights, gammas, ridges, odds, *parts)

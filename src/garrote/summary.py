@@ -62,7 +62,9 @@ class Summary:
         if self.rows:
             head = "".join(f"<th{right if k else left}>{escape(cell)}</th>" for k, cell in enumerate(self.header))
             body = "".join(
-                "<tr>" + "".join(f"<td{right if k else left}>{escape(cell)}</td>" for k, cell in enumerate(row)) + "</tr>"
+                "<tr>"
+                + "".join(f"<td{right if k else left}>{escape(cell)}</td>" for k, cell in enumerate(row))
+                + "</tr>"
                 for row in self.rows
             )
             html += f"<table{table}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -71,7 +73,9 @@ class Summary:
 
 def _justified(row: Sequence[str], widths: Iterable[int]) -> list[str]:
     """The first cell to the left, numbers to the right."""
-    return [cell.rjust(width) if k else cell.ljust(width) for k, (cell, width) in enumerate(zip(row, widths, strict=True))]
+    return [
+        cell.rjust(width) if k else cell.ljust(width) for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+    ]
 
 
 def _two_columns(facts: Sequence[tuple[str, str]]) -> list[str]:
@@ -117,7 +121,7 @@ def cross_validated_error(model: Any) -> ValidationError | None:
 
 def ridge_of(model: Any) -> float:
     """λ, chosen or given."""
-    return float(getattr(model, "ridge_", None) if hasattr(model, "ridge_") else model.ridge)
+    return float(model.ridge_ if hasattr(model, "ridge_") else model.ridge)
 
 
 def feature_names(model: Any, n_features: int | None = None) -> list[str]:
@@ -178,6 +182,11 @@ def _explained(model: Any) -> str:
     return f"{1.0 - 1.0 / (model.beta_ * model.y_variance_):.4f}" if model.y_variance_ else "–"
 
 
+def hysteresis(path: Path) -> Any:
+    """Where on a path F differs, by more than rounding, between γ rising and falling."""
+    return np.abs(path.free_energy_up - path.free_energy_down) > 1e-6
+
+
 def summarise_path(path: Path) -> Summary:
     """A path: a line for each γ, or for about twenty of them."""
     shown = np.unique(np.linspace(0, len(path) - 1, 20).round().astype(int))
@@ -185,26 +194,25 @@ def summarise_path(path: Path) -> Summary:
         (f"{s.gamma:.4g}", str(len(s.selected)), f"{s.beta**-0.5:.4g}", f"{s.free_energy:.6g}", s.branch)
         for s in (path[int(k)] for k in shown)
     ]
-    several = np.abs(path.free_energy_up - path.free_energy_down) > 1e-6
     facts = [
         ("γ from", f"{path.gammas[0]:.4g}"),
         ("γ to", f"{path.gammas[-1]:.4g}"),
         ("grid points", f"{len(path)}, shown {len(rows)}"),
-        ("where up and down differ", f"{several.sum()} of {len(path)}"),
+        ("where up and down differ", f"{hysteresis(path).sum()} of {len(path)}"),
         ("passes over X", str(path.n_passes)),
         ("descent steps", str(path.n_iter)),
     ]
     header = ("γ", "selected", "noise sd", "free energy", "found by")
-    return Summary("Path of the Variational Garrote", facts, header, rows, f"Ended: {path.stopped}." if path.stopped else "")
+    return Summary(
+        "Path of the Variational Garrote", facts, header, rows, f"Ended: {path.stopped}." if path.stopped else ""
+    )
 
 
 def summarise_solution(solution: Solution, names: Sequence[str] | None = None) -> Summary:
     """A solution at one γ: its selected features."""
     m, v, w = solution.m, solution.v, solution.w
     chosen = by_importance(m, v)
-    rows = [
-        (names[i] if names else f"x{i}", f"{m[i]:.3f}", f"{v[i]:.5g}", f"{w[i]:.5g}") for i in chosen[:MOST_ROWS]
-    ]
+    rows = [(names[i] if names else f"x{i}", f"{m[i]:.3f}", f"{v[i]:.5g}", f"{w[i]:.5g}") for i in chosen[:MOST_ROWS]]
     facts = [
         ("γ", f"{solution.gamma:.5g}"),
         ("selected", f"{len(chosen)} of {solution.n_features}"),

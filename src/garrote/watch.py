@@ -1,4 +1,4 @@
-"""Watching a cross-validation: whoever asked is told of each fold, and may supply folds of an earlier, interrupted run."""
+"""Watching a cross-validation: whoever asked is told of each fold, and may supply those of an interrupted run."""
 
 from __future__ import annotations
 

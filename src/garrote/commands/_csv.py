@@ -50,7 +50,7 @@ def _cell(value: Any) -> Any:
 
 
 def write_coefficients(path: Path, model: Any) -> None:
-    """The features that the fit looked at, the most probable first; the others have inclusion σ(γ) and coefficient 0."""
+    """Every feature with a coefficient, the most probable first; the others have inclusion σ(γ)."""
     names = feature_names(model)
     listed = np.flatnonzero(model.coef_)
     order = listed[np.lexsort((-np.abs(model.coef_[listed]), -model.inclusion_[listed]))]

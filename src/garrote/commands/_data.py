@@ -44,6 +44,8 @@ def read_samples(
     table = sources.read(data, target=target)
     if covariates:
         raise click.UsageError("--covariates is not available yet.")
+    if table.y is None:
+        raise ValueError(f"{data} has no outputs; name the column to predict with --target.")
     return Data(table.X, table.y, list(table.names))
 
 

@@ -21,7 +21,10 @@ pheno = click.option("--pheno", type=click.Path(path_type=Path), help="Phenotype
 pheno_name = click.option("--pheno-name", metavar="COL", help="The phenotype's column in --pheno.")
 covar = click.option("--covar", type=click.Path(path_type=Path), help="Covariate file for a .bed (FID IID columns).")
 covariates = click.option(
-    "--covariates", metavar="COL,COL", callback=lambda ctx, param, value: _names(value), help="Columns always in the model."
+    "--covariates",
+    metavar="COL,COL",
+    callback=lambda ctx, param, value: _names(value),
+    help="Columns always in the model.",
 )
 
 

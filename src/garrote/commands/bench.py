@@ -13,7 +13,9 @@ from garrote.commands import _options
 
 @click.command(
     context_settings={"ignore_unknown_options": True},
-    epilog=_options.examples("garrote bench --quick", "garrote bench --problems 1000x100 --methods VG --out results/bench"),
+    epilog=_options.examples(
+        "garrote bench --quick", "garrote bench --problems 1000x100 --methods VG --out results/bench"
+    ),
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(arguments: tuple[str, ...]) -> None:
@@ -29,7 +31,9 @@ def command(arguments: tuple[str, ...]) -> None:
     try:
         bench = import_module("bench")
     except ModuleNotFoundError as error:
-        raise click.ClickException(f"the benchmark needs {error.name}; `make bench` sets up all that it needs.") from error
+        raise click.ClickException(
+            f"the benchmark needs {error.name}; `make bench` sets up all that it needs."
+        ) from error
     bench.main()
 
 

@@ -14,7 +14,9 @@ _COLUMNS = ("method", "error", "standard_error", "selected", "stability", "secon
 
 
 @click.command(
-    epilog=_options.examples("garrote compare data.csv --target y", "garrote compare data.csv --target y --folds 10 --json")
+    epilog=_options.examples(
+        "garrote compare data.csv --target y", "garrote compare data.csv --target y --folds 10 --json"
+    )
 )
 @_options.source
 @click.option("--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Folds of the comparison.")
@@ -53,9 +55,7 @@ def command(ctx: click.Context, folds: int, out: Path, seed: int, quiet: bool, a
             checkpoint=checkpoint,
             on_fold=lambda method, done: shown.reach(done, method),
         )
-    rows = [
-        (r.method, r.error, r.standard_error, r.n_selected, r.stability, r.seconds) for r in results
-    ]
+    rows = [(r.method, r.error, r.standard_error, r.n_selected, r.stability, r.seconds) for r in results]
     _csv.write_csv(out / "compare.csv", _COLUMNS, rows)
     checkpoint.clear()
     if as_json:

@@ -51,7 +51,11 @@ def command(
     Writes model.json (for `garrote predict`), coefficients.csv, path.csv and report.html. Folds that are finished
     when the command is interrupted are kept: the same command goes on from there.
     """
-    given = [name for name, value in (("--gamma", gamma), ("--folds", folds), ("--validation", validation)) if value is not None]
+    given = [
+        name
+        for name, value in (("--gamma", gamma), ("--folds", folds), ("--validation", validation))
+        if value is not None
+    ]
     if len(given) > 1:
         raise click.UsageError(f"{given[0]} and {given[1]} exclude each other: both say how gamma is chosen.")
 

@@ -10,7 +10,9 @@ import click
 from garrote.commands import _options
 
 
-@click.command(epilog=_options.examples("garrote path data.csv --target y", "garrote path data.csv --target y --out results/y"))
+@click.command(
+    epilog=_options.examples("garrote path data.csv --target y", "garrote path data.csv --target y --out results/y")
+)
 @_options.source
 @_options.out("-path", "path.csv and path.png")
 @_options.quiet
@@ -18,7 +20,7 @@ from garrote.commands import _options
 def command(out: Path, quiet: bool, as_json: bool, **source: Any) -> None:
     """Trace the solutions of DATA over gamma; write path.csv and path.png.
 
-    Each row of path.csv is one gamma, with the coefficient and the inclusion of every feature that is selected anywhere.
+    Each row of path.csv is one gamma, with coefficient and inclusion of every feature that is selected anywhere.
     """
     from garrote.commands import _csv, _data, _progress  # imported late: the help needs no numerics
     from garrote.path import garrote_path
