@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,18 @@ from garrote.checks import KEPT_DTYPES
 from garrote.design import Design, as_design
 from garrote.estimators import _Garrote
 from garrote.files import write_text
-from garrote.summary import cross_validated_error, ridge_of
+from garrote.summary import ValidationError, cross_validated_error, ridge_of
 
 #: The layout that this version writes, and the latest that it reads.
 FORMAT = 1
 
 #: Features of the largest model that is read: a damaged file shall not ask for all the memory.
 MOST_FEATURES = 100_000_000
+
+_PROVENANCE = ("version", "command", "seed", "target", "covariates", "validation")
+
+#: What an entry says about a genotype.
+VARIANT = ("chromosome", "position", "counted", "other")
 
 _ENTRY = ("coefficient", "inclusion", "slab", "mean")
 
@@ -42,7 +48,25 @@ class SavedModel(_Garrote):
     coefficient must be there. An array must have as many columns as the model was fitted to, in the same order.
     """
 
-    provenance_: dict[str, Any]  #: version, command, seed, target, n_samples and the validation error
+    provenance_: dict[str, Any]  #: version, command, seed, target, covariates, and the validation error
+    variants_: dict[int, dict[str, Any]]  #: of features that are genotypes: place and alleles
+
+    _n_beside = 0  # covariates are among the features
+
+    def used_names(self) -> list[str]:
+        """The features with a coefficient."""
+        return list(self.feature_names_in_[np.flatnonzero(self.coef_)])
+
+    def covariates(self) -> list[str]:
+        """The features that are always in the model."""
+        return list(self.provenance_["covariates"] or [])
+
+    def variants(self) -> list[list[Any]]:
+        """Id, chromosome, position, counted and other allele of each genotype with a coefficient."""
+        if not self.variants_:
+            raise ValueError("the model was not fitted to genotypes, so it cannot predict from a .bed; give a table.")
+        ids = [self.feature_names_in_[i] for i in self.variants_]
+        return [ids, *([entry[key] for entry in self.variants_.values()] for key in VARIANT)]
 
     def _check_inputs(self, X: Any) -> Design:
         names = None if isinstance(X, Design) else _get_feature_names(X)
@@ -109,14 +133,25 @@ def save(
     target: str | None = None,
     command: str | None = None,
     seed: int | None = None,
+    covariates: Sequence[str] = (),
+    variants: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a fitted garrote to ``path``, whole or not at all."""
-    write_text(path, dumps(model, target=target, command=command, seed=seed))
+    """Write a fitted garrote to ``path``, whole or not at all.
+
+    Parameters
+    ----------
+    model : a fitted garrote, or one that :func:`load` gave
+    path : of the file
+    target, command, seed : what was predicted, and how the fit was made
+    covariates : the names of the features that are always in the model
+    variants : of genotypes: chromosome, position, counted and other allele of the first features
+    """
+    write_text(path, dumps(model, target=target, command=command, seed=seed, covariates=covariates, variants=variants))
 
 
-def dumps(model: Any, *, target: str | None = None, command: str | None = None, seed: int | None = None) -> str:
-    """The text of ``model.json``, a line for each entry."""
-    content = _content(model, target=target, command=command, seed=seed)
+def dumps(model: Any, *, variants: Mapping[str, Any] | None = None, **origin: Any) -> str:
+    """The text of ``model.json``, a line for each entry; arguments as of :func:`save`."""
+    content = _content(model, origin, _annotations(model, variants))
     content["checksum"] = _checksum(content)
     lines = []
     for key, value in content.items():
@@ -128,16 +163,31 @@ def dumps(model: Any, *, target: str | None = None, command: str | None = None, 
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _content(model: Any, *, target: str | None, command: str | None, seed: int | None) -> dict[str, Any]:
+def _annotations(model: Any, variants: Mapping[str, Any] | None) -> dict[int, dict[str, Any]]:
+    """What is known about each genotype that the model uses, in the order of the features."""
+    if isinstance(model, SavedModel):
+        return model.variants_
+    if not variants:
+        return {}
+    used = np.flatnonzero(model.coef_).tolist()
+    return {i: {key: _plain(variants[key][i]) for key in VARIANT} for i in used if i < len(variants["chromosome"])}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _content(model: Any, origin: dict[str, Any], annotations: dict[int, dict[str, Any]]) -> dict[str, Any]:
     if isinstance(model, SavedModel):
         provenance = model.provenance_
     else:
         validation = cross_validated_error(model)
         provenance = {
             "version": garrote.__version__,
-            "command": command,
-            "seed": seed,
-            "target": target,
+            "command": origin.get("command"),
+            "seed": origin.get("seed"),
+            "target": origin.get("target"),
+            "covariates": list(origin.get("covariates") or []) or None,
             "validation": None if validation is None else validation._asdict(),
         }
     names = getattr(model, "feature_names_in_", None)
@@ -149,6 +199,7 @@ def _content(model: Any, *, target: str | None, command: str | None, seed: int |
         ({"feature": named[i]} if named else {})
         | {"index": int(i)}
         | {key: float(values[i]) for key, values in zip(_ENTRY, columns, strict=True)}
+        | annotations.get(int(i), {})
         for i in listed
     ]
     return {
@@ -215,9 +266,8 @@ def loads(text: str | bytes, *, name: str = "model") -> SavedModel:
 
 def _model(content: dict[str, Any]) -> SavedModel:
     model = SavedModel()
-    model.provenance_ = {key: content[key] for key in ("version", "command", "seed", "target", "validation")}
-    for key in ("version", "command", "target"):
-        _check(key, content[key], isinstance(content[key], str | None))
+    model.provenance_ = {key: content[key] for key in _PROVENANCE}
+    _check_provenance(model.provenance_)
     for key in ("gamma", "free_energy", "intercept"):
         setattr(model, f"{key}_", _number(key, content[key]))
     model.beta_ = _number("beta", content["beta"], least=math.ulp(0.0))
@@ -229,11 +279,26 @@ def _model(content: dict[str, Any]) -> SavedModel:
     model.n_features_in_ = n_features
     features = content["features"]
     if features is not None:
-        proper = isinstance(features, list) and all(isinstance(name, str) for name in features)
-        _check("features", "a list", proper and len(features) == n_features)
+        _check("features", "not a list of n_features names", _are_texts(features) and len(features) == n_features)
         model.feature_names_in_ = np.array(features, dtype=object)
     _take_coefficients(model, content["coefficients"])
     return model
+
+
+def _check_provenance(known: dict[str, Any]) -> None:
+    for key in ("version", "command", "target"):
+        _check(key, known[key], isinstance(known[key], str | None))
+    _check("seed", known["seed"], known["seed"] is None or _is_whole(known["seed"]))
+    _check("covariates", known["covariates"], known["covariates"] is None or _are_texts(known["covariates"]))
+    validation = known["validation"]
+    if validation is not None:
+        _check(
+            "validation", validation, isinstance(validation, dict) and set(validation) == set(ValidationError._fields)
+        )
+        _number("error", validation["error"], least=0.0)
+        _check("n_splits", validation["n_splits"], _is_whole(validation["n_splits"]))
+        if validation["standard_error"] is not None:
+            _number("standard_error", validation["standard_error"], least=0.0)
 
 
 def _take_coefficients(model: SavedModel, entries: Any) -> None:
@@ -246,6 +311,7 @@ def _take_coefficients(model: SavedModel, entries: Any) -> None:
     targets = (model.coef_, model.inclusion_, model.slab_coef_, model.x_mean_)
     for key, values in zip(_ENTRY, targets, strict=True):
         values[index] = [_number(key, entry[key]) for entry in entries]
+    model.variants_ = {entry["index"]: {key: entry[key] for key in VARIANT} for entry in entries if VARIANT[0] in entry}
     inclusions = model.inclusion_[index]
     _check("inclusion", inclusions[:10], bool(((inclusions >= 0.0) & (inclusions <= 1.0)).all()))
 
@@ -256,6 +322,10 @@ def _refuse(constant: str) -> float:
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
 def _number(name: str, value: Any, *, least: float = -math.inf) -> float:

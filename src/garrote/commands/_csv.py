@@ -49,13 +49,23 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def write_coefficients(path: Path, model: Any) -> None:
-    """Every feature with a coefficient, the most probable first; the others have inclusion σ(γ)."""
+def write_coefficients(path: Path, model: Any, variants: dict[str, Any]) -> None:
+    """Every feature with a coefficient, the most probable first; the others have inclusion σ(γ).
+
+    ``variants`` are further columns of the first features, such as the place and alleles of genotypes.
+    """
     names = feature_names(model)
     listed = np.flatnonzero(model.coef_)
     order = listed[np.lexsort((-np.abs(model.coef_[listed]), -model.inclusion_[listed]))]
-    rows = ((names[i], model.inclusion_[i], model.coef_[i], model.slab_coef_[i]) for i in order)
-    write_csv(path, ("feature", "inclusion", "coefficient", "coefficient_if_included"), rows)
+    rows = (
+        (names[i], model.inclusion_[i], model.coef_[i], model.slab_coef_[i], *_at(variants, i)) for i in order.tolist()
+    )
+    write_csv(path, ("feature", "inclusion", "coefficient", "coefficient_if_included", *variants), rows)
+
+
+def _at(variants: dict[str, Any], feature: int) -> list[Any]:
+    """The further columns at a feature; empty for covariates, which come last."""
+    return [values[feature] if feature < len(values) else "" for values in variants.values()]
 
 
 def write_path(path: Path, solutions: GammaPath, names: Sequence[str], errors: Array | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,42 +15,87 @@ from garrote.arrays import Array
 from garrote.design import Design, as_design
 from garrote.model_file import SavedModel
 
+#: Files whose columns may have no names.
+ARRAY_SUFFIXES = (".npy", ".npz", ".zarr")
+
 
 @dataclass(frozen=True)
 class Data:
-    """What a command was given to fit or to predict for."""
+    """What a command was given to fit."""
 
     X: Any
     y: Array
-    names: list[str]
+    names: list[str]  #: of the features; empty where the file has none
+    target: str | None = None
+    covariates: list[str] = field(default_factory=list)  #: features that are always in the model
+    variants: dict[str, Any] = field(default_factory=dict)  #: of genotypes: chromosome, position and alleles
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def unpenalized(self) -> dict[str, Any]:
+        """The argument by which an estimator learns of covariates; genotypes say for themselves."""
+        return {"unpenalized": self.covariates} if self.covariates and not isinstance(self.X, Design) else {}
 
 
 def read_samples(
     data: Path,
     target: str | None,
-    covariates: list[str],
     pheno: Path | None,
     pheno_name: str | None,
-    covar: Path | None,
+    covariates: list[str] | None = None,
+    covar: Path | None = None,
 ) -> Data:
-    """Inputs and outputs of a table, or of a .bed with its phenotype and covariate files."""
+    """Inputs and outputs of a table or array, or of a .bed with its phenotype and covariate files."""
     if data.suffix == ".bed":
-        return _read_plink(data, pheno, pheno_name, covar)
+        return _read_genotypes(data, pheno, pheno_name or target, covar, covariates)
     for option, value in (("--pheno", pheno), ("--pheno-name", pheno_name), ("--covar", covar)):
         if value is not None:
             raise click.UsageError(f"{option} goes with a .bed file; for a table use --target and --covariates.")
     if target is None:
         raise click.UsageError("Missing option '--target': name the column to predict.")
-    table = sources.read(data, target=target)
-    if covariates:
-        raise click.UsageError("--covariates is not available yet.")
+    table = sources.read(data, target=target, covariates=covariates or None)
     if table.y is None:
         raise ValueError(f"{data} has no outputs; name the column to predict with --target.")
-    return Data(table.X, table.y, list(table.names))
+    return Data(table.X, table.y, list(table.names), target, list(table.covariates or []), {}, tuple(table.ignored))
 
 
-def _read_plink(path: Path, pheno: Path | None, pheno_name: str | None, covar: Path | None) -> Data:
-    raise click.UsageError("PLINK files are not available yet.")
+def _read_genotypes(
+    bed: Path, pheno: Path | None, name: str | None, covar: Path | None, covariates: list[str] | None
+) -> Data:
+    from garrote.sources import plink
+
+    if covariates and covar is None:
+        raise click.UsageError("--covariates names columns of the file that --covar gives; add --covar FILE.")
+    cohort = plink.open(bed, pheno=pheno, pheno_name=name, covar=covar, covar_names=covariates or None)
+    if cohort.y is None:
+        raise click.UsageError(f"{bed.with_suffix('.fam')} has no phenotype for every sample; add --pheno FILE.")
+    left_out = {"monomorphic variants": cohort.n_monomorphic, "samples without values": cohort.n_without_values}
+    return Data(
+        X=cohort,
+        y=cohort.y,
+        names=list(cohort.feature_names),
+        target=name or "phenotype",
+        covariates=list(cohort.covariate_names),
+        variants={key: values for key, values in cohort.variants.columns().items() if key != "id"},
+        ignored=tuple(f"{count} {what}" for what, count in left_out.items() if count),
+    )
+
+
+def read_inputs(data: Path, covar: Path | None, model: SavedModel) -> Design | Any:
+    """The inputs of a file to predict for, found by the names of the model's features."""
+    if data.suffix == ".bed":
+        from garrote.sources import plink
+
+        used = plink.Variants(*(np.array(column, dtype=object) for column in model.variants()))
+        cohort = plink.open(data, variants=used, covar=covar, covar_names=model.covariates() or None)
+        return model.aligned(cohort, list(cohort.feature_names))
+    if covar is not None:
+        raise click.UsageError("--covar goes with a .bed file; a table has its covariates among its columns.")
+    if data.suffix in ARRAY_SUFFIXES or not hasattr(model, "feature_names_in_"):
+        table = sources.read(data)
+        design = as_design(table.X)
+        return model.aligned(design, list(table.names)) if len(table.names) else design
+    return sources.read(data, columns=model.used_names()).X
 
 
 def check_folds(folds: int, n_samples: int) -> None:
@@ -63,8 +108,8 @@ def check_folds(folds: int, n_samples: int) -> None:
 
 def stacked(first: Any, second: Any) -> Any:
     """The rows of two tables of the same kind, matched by column name where there are names."""
-    if isinstance(first, Design) or isinstance(second, Design):
-        raise ValueError("--validation works for tables and arrays, not for this kind of file; use --folds.")
+    if any(isinstance(part, Design) or hasattr(part, "dask") for part in (first, second)):
+        raise ValueError("--validation works for tables and arrays in memory, not for this kind of file; use --folds.")
     if hasattr(first, "columns"):
         import pandas as pd
 
@@ -79,12 +124,3 @@ def stacked(first: Any, second: Any) -> Any:
     if sparse.issparse(first) or sparse.issparse(second):
         return sparse.vstack([first, second], format="csr")
     return np.vstack([first, second])
-
-
-def read_inputs(path: Path, model: SavedModel) -> Any:
-    """The inputs of a file to predict for, found by the names of the model's features."""
-    table = sources.read(path)
-    if hasattr(table.X, "columns"):  # a data frame: the model finds its columns
-        return table.X
-    design = as_design(table.X)
-    return model.aligned(design, list(table.names)) if table.names else design

@@ -44,10 +44,11 @@ class Run:
             # without a refit the paths themselves are needed, and they are not kept
             self.watch = FoldWatch(shown, self.checkpoint if held_out is None else None)
             with watched_by(self.watch):
-                model.fit(X, y)
+                model.fit(X, y, **data.unpenalized)
         if self.watch.n_recalled:
             note(f"{self.watch.n_recalled} of {self.watch.n_parts} folds were finished before", self.quiet)
-        model.feature_names_in_ = np.array(data.names, dtype=object)  # storages without column names have none
+        if data.names:  # storages other than data frames have no names for scikit-learn
+            model.feature_names_in_ = np.array(data.names, dtype=object)
         return model
 
     def say_how_to_resume(self) -> str:
@@ -100,9 +101,9 @@ def write_report(path: Path, model: Any, data: Data, *, command: str, seed: int 
     try:
         from garrote.report import render
     except ModuleNotFoundError as error:
-        note(f"no {path.name}: it needs {error.name}; install it with: pip install 'garrote[report]'", quiet)
+        note(f"no {path.name}: {error}", quiet)
         return
     with bar("writing the report", quiet=quiet):
         title = f"{path.parent.name}: sparse regression"
-        html = render(model, data.X, data.y, names=data.names, title=title, command=command, seed=seed)
+        html = render(model, data.X, data.y, names=feature_names(model), title=title, command=command, seed=seed)
     write_text(path, html)

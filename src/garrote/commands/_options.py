@@ -12,7 +12,7 @@ import click
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 data = click.argument("data", type=click.Path(path_type=Path))
-target = click.option("--target", metavar="COL", help="The column to predict.")
+target = click.option("--target", metavar="COL", help="The column to predict; of a .bed, the phenotype's.")
 quiet = click.option("--quiet", is_flag=True, help="Show nothing but errors.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")
 n_jobs = click.option("--n-jobs", type=int, default=1, show_default=True, help="Folds in parallel; -1 uses every core.")
@@ -55,8 +55,9 @@ def several(*options: Decorator) -> Decorator:
     return decorate
 
 
-#: The data and how to read them.
-source = several(data, target, covariates, pheno, pheno_name, covar)
+#: The data and how to read them; and what is always in the model.
+samples = several(data, target, pheno, pheno_name)
+source = several(samples, covariates, covar)
 
 
 def examples(*lines: str) -> str:

@@ -18,7 +18,7 @@ _COLUMNS = ("method", "error", "standard_error", "selected", "stability", "secon
         "garrote compare data.csv --target y", "garrote compare data.csv --target y --folds 10 --json"
     )
 )
-@_options.source
+@_options.samples
 @click.option("--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Folds of the comparison.")
 @_options.out("-compare", "compare.csv")
 @_options.seed
@@ -61,7 +61,7 @@ def command(ctx: click.Context, folds: int, out: Path, seed: int, quiet: bool, a
     if as_json:
         _options.print_json([dict(zip(_COLUMNS, map(_or_null, row), strict=True)) for row in rows])
     elif not quiet:
-        _print_table(rows, f"{len(data.y)} rows, {len(data.names)} features, {folds} folds (seed {seed})")
+        _print_table(rows, f"{len(data.y)} rows, {data.X.shape[1]} features, {folds} folds (seed {seed})")
     _options.note(f"written to {out / 'compare.csv'}", quiet)
 
 

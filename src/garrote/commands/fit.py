@@ -59,21 +59,32 @@ def command(
     if len(given) > 1:
         raise click.UsageError(f"{given[0]} and {given[1]} exclude each other: both say how gamma is chosen.")
 
-    from garrote import model_file
-    from garrote.commands import _csv, _data, _fitting  # imported late: the help needs no numerics
+    from garrote import model_file  # imported late: the help needs no numerics
+    from garrote.commands import _csv, _data, _fitting
+    from garrote.summary import feature_names
 
     data = _data.read_samples(**source)
+    if data.ignored:
+        _options.note(f"left out: {', '.join(data.ignored)}", quiet)
     held_out = None if validation is None else _data.read_samples(**source | {"data": validation})
     out.mkdir(parents=True, exist_ok=True)  # before the fit, so that a wrong path costs no waiting
     run = _fitting.Run(out / ".checkpoint", quiet=quiet)
     ctx.meta[ON_INTERRUPT] = run.say_how_to_resume
     model = run.fit(data, held_out, gamma=gamma, folds=folds or 5, seed=seed, n_jobs=n_jobs)
     line = shlex.join(["garrote", *sys.argv[1:]])
-    model_file.save(model, out / "model.json", target=source["target"], command=line, seed=seed)
+    model_file.save(
+        model,
+        out / "model.json",
+        target=data.target,
+        command=line,
+        seed=seed,
+        covariates=data.covariates,
+        variants=data.variants,
+    )
     ctx.meta[ON_INTERRUPT] = lambda: f"The model is in {out / 'model.json'}; run the same command for the other files."
-    _csv.write_coefficients(out / "coefficients.csv", model)
+    _csv.write_coefficients(out / "coefficients.csv", model, data.variants)
     errors = _fitting.errors_of(model)
-    _csv.write_path(out / "path.csv", model.path_, data.names, errors)
+    _csv.write_path(out / "path.csv", model.path_, feature_names(model), errors)
     _fitting.write_report(out / "report.html", model, data, command=line, seed=seed, quiet=quiet)
     run.checkpoint.clear()
     if as_json:

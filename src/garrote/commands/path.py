@@ -28,15 +28,16 @@ def command(out: Path, quiet: bool, as_json: bool, **source: Any) -> None:
     data = _data.read_samples(**source)
     out.mkdir(parents=True, exist_ok=True)  # before the work, so that a wrong path costs no waiting
     with _progress.bar("tracing the path", quiet=quiet):
-        path = garrote_path(data.X, data.y)
-    _csv.write_path(out / "path.csv", path, data.names)
-    _picture(out / "path.png", path, data.names, quiet)
+        path = garrote_path(data.X, data.y, **data.unpenalized)
+    names = data.names or [f"x{i}" for i in range(path[0].n_features)]
+    _csv.write_path(out / "path.csv", path, names)
+    _picture(out / "path.png", path, names, quiet)
     if as_json:
         _options.print_json(
             {
                 "gammas": path.gammas.tolist(),
                 "free_energies": path.free_energies.tolist(),
-                "selected": [[data.names[i] for i in solution.selected] for solution in path],
+                "selected": [[names[i] for i in solution.selected] for solution in path],
                 "stopped": path.stopped,
                 "out": str(out),
             }

@@ -13,15 +13,19 @@ from garrote.commands import _options
     epilog=_options.examples(
         "garrote predict results/data new.csv",
         "garrote predict results/data/model.json new.csv --std --out predictions.csv",
+        "garrote predict results/cohort new.bed --covar pcs.txt",
     )
 )
 @click.argument("model", type=click.Path(path_type=Path))
 @_options.data
+@_options.covar
 @click.option("--std", is_flag=True, help="Also the standard deviation of each prediction.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write a CSV file instead of printing.")
 @_options.quiet
 @_options.as_json
-def command(model: Path, data: Path, std: bool, out: Path | None, quiet: bool, as_json: bool) -> None:
+def command(
+    model: Path, data: Path, covar: Path | None, std: bool, out: Path | None, quiet: bool, as_json: bool
+) -> None:
     """Predict each row of DATA with MODEL, the model.json of a fit or the folder it is in.
 
     Columns are found by name; columns that the model does not use may be absent, and others are ignored.
@@ -31,7 +35,7 @@ def command(model: Path, data: Path, std: bool, out: Path | None, quiet: bool, a
     from garrote.model_file import load
 
     saved = load(model)
-    found = saved.predict(read_inputs(data, saved), return_std=std)
+    found = saved.predict(read_inputs(data, covar, saved), return_std=std)
     columns = list(found) if std else [found]
     header = ["prediction", "std"][: len(columns)]
     if out is not None:

@@ -246,8 +246,8 @@ def phase_diagram(model: Any, X: Any, y: Any, *, names: Sequence[str] | None = N
     """The phase diagram of one feature, with each feature of the data at its squared correlation ρ and the model's γ.
 
     Left of the line a feature that were alone is out, right of it in; in the shaded wedge both are stable, and which
-    one a path finds depends on where it comes from. Features are placed by their own correlation with y; in a model with
-    others, a feature may do better or worse than its place.
+    one a path finds depends on where it comes from. Features are placed by their own correlation with y; in a model
+    with others, a feature may do better or worse than its place.
     """
     check_fitted(model)
     problem = as_problem(X, y)

@@ -16,9 +16,13 @@ class Table:
     X: Any
     y: Array | None
     names: list[str]
+    covariates: list[str] | None = None
+    ignored: tuple[str, ...] = ()
 
 
-def read(path: str | os.PathLike[str], target: str | None = None) -> Table:
+def read(
+    path: str | os.PathLike[str], target: str | None = None, *, covariates: Any = None, columns: Any = None
+) -> Table:
     """The columns of a CSV file: all inputs, but for the target."""
     import pandas as pd
 
@@ -28,6 +32,10 @@ def read(path: str | os.PathLike[str], target: str | None = None) -> Table:
     frame = pd.read_csv(path)
     if not len(frame):
         raise ValueError(f"{os.fspath(path)} has a header but no rows; give at least two.")
+    for name in columns or []:
+        if name not in frame:
+            raise ValueError(f"{os.fspath(path)} has no column {name!r}.")
+    frame = frame if columns is None else frame[columns]
     if target is None:
         return Table(frame, None, list(frame.columns))
     if target not in frame:
@@ -35,4 +43,4 @@ def read(path: str | os.PathLike[str], target: str | None = None) -> Table:
             f"{os.fspath(path)} has no column {target!r}; choose one of {', '.join(map(str, frame.columns[:10]))}."
         )
     X = frame.drop(columns=target)
-    return Table(X, frame[target].to_numpy(float), list(X.columns))
+    return Table(X, frame[target].to_numpy(float), list(X.columns), covariates)
