@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import _check_feature_names_in
 
 from garrote.arrays import Array
 from garrote.base import LinearModel
@@ -14,7 +13,7 @@ from garrote.checks import check_gammas, check_number, check_prior_log_odds, che
 from garrote.path import Path, default_gammas, trace, wide_gammas
 from garrote.problem import Problem, Samples, as_problem
 from garrote.select import choose, validation_errors
-from garrote.summary import SELECTED, Summary, check_fitted, fitted_html, summarise
+from garrote.summary import Described
 from garrote.threads import one_blas_thread
 from garrote.workingset import Model
 
@@ -22,7 +21,7 @@ from garrote.workingset import Model
 RIDGES = (0.0, 0.1, 0.3)
 
 
-class _Garrote(LinearModel):
+class _Garrote(Described, LinearModel):
     """Attributes and predictions of a fitted Variational Garrote."""
 
     path_: Path
@@ -41,10 +40,9 @@ class _Garrote(LinearModel):
         self.slab_coef_ = solution.w
         self.coef_ = solution.v
         self.x_mean_ = problem.x_mean
-        self.n_samples_ = problem.n_samples
-        self.y_variance_ = problem.sigma2_y
         self.intercept_ = problem.intercept(solution.features, solution.inclusion * solution.slab)
         self.n_iter_ = self.path_.n_iter
+        self.n_samples_, self.y_variance_ = problem.n_samples, problem.sigma2_y
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The expected response; with ``return_std`` also its predictive standard deviation.
@@ -59,22 +57,6 @@ class _Garrote(LinearModel):
             return mean
         doubt = (self.inclusion_ * (1.0 - self.inclusion_) * self.slab_coef_**2)[used]
         return mean, np.sqrt(1.0 / self.beta_ + (columns - self.x_mean_[used]) ** 2 @ doubt)
-
-    def summary(self) -> Summary:
-        """The fit as a table: ``print(model.summary())``."""
-        return summarise(self)
-
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """The names of the selected features, those with inclusion above one half."""
-        check_fitted(self)
-        return _check_feature_names_in(self, input_features)[self.inclusion_ > SELECTED]
-
-    def _repr_html_inner(self) -> str:
-        return fitted_html(self)
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-        return bundle | {"text/html": fitted_html(self)} if "text/html" in bundle else bundle
 
 
 class VariationalGarrote(_Garrote):

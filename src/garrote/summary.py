@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import _check_feature_names_in
 
 from garrote.arrays import Array, Index
 
@@ -233,3 +234,25 @@ def fitted_html(model: Any) -> str:
         return str(estimator_html_repr(model))
     diagram = estimator_html_repr(model) if hasattr(model, "fit") else ""
     return f"<div>{summarise(model)._repr_html_()}{diagram}</div>"
+
+
+class Described:
+    """What a fitted garrote shows of itself; to be mixed in before scikit-learn's base class."""
+
+    inclusion_: Array
+
+    def summary(self) -> Summary:
+        """The fit as a table: ``print(model.summary())``."""
+        return summarise(self)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """The names of the selected features, those with inclusion above one half."""
+        check_fitted(self)
+        return _check_feature_names_in(self, input_features)[self.inclusion_ > SELECTED]
+
+    def _repr_html_inner(self) -> str:
+        return fitted_html(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        return bundle | {"text/html": fitted_html(self)} if "text/html" in bundle else bundle
