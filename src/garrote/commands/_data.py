@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +106,12 @@ def check_folds(folds: int, n_samples: int) -> None:
         )
 
 
-def stacked(first: Any, second: Any) -> Any:
+def joined(data: Data, more: Data) -> Data:
+    """The samples of both, those of ``more`` after the others."""
+    return replace(data, X=_stacked(data.X, more.X), y=np.concatenate([data.y, more.y]))
+
+
+def _stacked(first: Any, second: Any) -> Any:
     """The rows of two tables of the same kind, matched by column name where there are names."""
     if any(isinstance(part, Design) or hasattr(part, "dask") for part in (first, second)):
         raise ValueError("--validation works for tables and arrays in memory, not for this kind of file; use --folds.")

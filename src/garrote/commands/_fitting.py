@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 
 from garrote.arrays import Array
-from garrote.commands._data import Data, check_folds, stacked
+from garrote.commands._data import Data, check_folds
 from garrote.commands._options import note
 from garrote.commands._progress import FoldWatch, bar
 from garrote.estimators import VariationalGarrote, VariationalGarroteCV
@@ -27,24 +27,22 @@ class Run:
         self.watch: FoldWatch | None = None
 
     def fit(
-        self, data: Data, held_out: Data | None, *, gamma: float | None, folds: int, seed: int, n_jobs: int
+        self, data: Data, n_held_out: int, *, gamma: float | None, folds: int, seed: int, n_jobs: int
     ) -> VariationalGarrote | VariationalGarroteCV:
-        """At the given γ; or with γ chosen on the held-out samples; or by folds."""
+        """At the given γ; or with γ chosen on the last samples, if any are held out; or by folds."""
         if gamma is not None:
             model: Any = VariationalGarrote(gamma)
-        elif held_out is not None:
-            model = VariationalGarroteCV(cv=_one_split(len(data.y), len(held_out.y)), refit=False, n_jobs=n_jobs)
+        elif n_held_out:
+            rows = np.arange(len(data.y))
+            model = VariationalGarroteCV(cv=[(rows[:-n_held_out], rows[-n_held_out:])], refit=False, n_jobs=n_jobs)
         else:
             check_folds(folds, len(data.y))
             model = VariationalGarroteCV(cv=KFold(folds, shuffle=True, random_state=seed), n_jobs=n_jobs)
-        X, y = data.X, data.y
-        if held_out is not None:
-            X, y = stacked(X, held_out.X), np.concatenate([y, held_out.y])
         with bar("fitting", quiet=self.quiet) as shown:
             # without a refit the paths themselves are needed, and they are not kept
-            self.watch = FoldWatch(shown, self.checkpoint if held_out is None else None)
+            self.watch = FoldWatch(shown, None if n_held_out else self.checkpoint)
             with watched_by(self.watch):
-                model.fit(X, y, **data.unpenalized)
+                model.fit(data.X, data.y, **data.unpenalized)
         if self.watch.n_recalled:
             note(f"{self.watch.n_recalled} of {self.watch.n_parts} folds were finished before", self.quiet)
         if data.names:  # storages other than data frames have no names for scikit-learn
@@ -59,10 +57,6 @@ class Run:
             f"{len(self.watch.finished)} of {self.watch.n_parts} folds are finished and kept in "
             f"{self.checkpoint.folder}; run the same command to go on from there."
         )
-
-
-def _one_split(n_train: int, n_held_out: int) -> list[tuple[Any, Any]]:
-    return [(np.arange(n_train), np.arange(n_train, n_train + n_held_out))]
 
 
 def errors_of(model: Any) -> Array | None:

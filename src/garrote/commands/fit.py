@@ -66,11 +66,14 @@ def command(
     data = _data.read_samples(**source)
     if data.ignored:
         _options.note(f"left out: {', '.join(data.ignored)}", quiet)
-    held_out = None if validation is None else _data.read_samples(**source | {"data": validation})
+    n_held_out = 0
+    if validation is not None:
+        held_out = _data.read_samples(**source | {"data": validation})
+        data, n_held_out = _data.joined(data, held_out), len(held_out.y)
     out.mkdir(parents=True, exist_ok=True)  # before the fit, so that a wrong path costs no waiting
     run = _fitting.Run(out / ".checkpoint", quiet=quiet)
     ctx.meta[ON_INTERRUPT] = run.say_how_to_resume
-    model = run.fit(data, held_out, gamma=gamma, folds=folds or 5, seed=seed, n_jobs=n_jobs)
+    model = run.fit(data, n_held_out, gamma=gamma, folds=folds or 5, seed=seed, n_jobs=n_jobs)
     line = shlex.join(["garrote", *sys.argv[1:]])
     model_file.save(
         model,
