@@ -86,6 +86,9 @@ def read_inputs(data: Path, covar: Path | None, model: SavedModel) -> Design | A
     if data.suffix == ".bed":
         from garrote.sources import plink
 
+        if model.covariates() and covar is None:
+            names = ", ".join(model.covariates())
+            raise click.UsageError(f"the model has the covariates {names}; give their values with --covar FILE.")
         used = plink.Variants(*(np.array(column, dtype=object) for column in model.variants()))
         cohort = plink.open(data, variants=used, covar=covar, covar_names=model.covariates() or None)
         return model.aligned(cohort, list(cohort.feature_names))
