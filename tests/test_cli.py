@@ -90,12 +90,6 @@ def test_path_has_a_row_for_each_gamma_with_validation_errors(fitted, folder):
     assert row["validation_error"] == model.provenance_["validation"]["error"]
 
 
-def test_the_same_command_writes_the_same_model(fitted, folder):
-    before = (folder / "results" / "data" / "model.json").read_bytes()
-    assert garrote("fit", "data.csv", "--target", "y", folder=folder).returncode == 0
-    assert (folder / "results" / "data" / "model.json").read_bytes() == before
-
-
 def test_fit_at_a_given_gamma_as_json(folder):
     run = garrote("fit", "data.csv", "--target", "y", "--gamma", "-8", "--out", "given", "--json", folder=folder)
     shown = json.loads(run.stdout)
@@ -136,17 +130,11 @@ def test_seed_shuffles_the_folds(fitted, folder):
     assert load(folder / "seed").provenance_["seed"] == 5
 
 
-def test_other_files_in_the_folder_stay(folder):
-    place = folder / "shared"
-    place.mkdir()
-    (place / "notes.txt").write_text("mine")
-    assert garrote("fit", "data.csv", "--target", "y", "--gamma", -8, "--out", "shared", folder=folder).returncode == 0
-    assert (place / "notes.txt").read_text() == "mine"
-
-
-def test_feature_names_cannot_become_formulas(folder):
+def test_feature_names_cannot_become_formulas_and_other_files_stay(folder):
     names = {"b": '=HYPERLINK("x")', "e": "-e", "a": "@a", "c": "+c"}
     frame(seed=1).rename(columns=names).to_csv(folder / "odd.csv", index=False)
+    (folder / "odd").mkdir()
+    (folder / "odd" / "notes.txt").write_text("mine")
     assert garrote("fit", "odd.csv", "--target", "y", "--gamma", -8, "--out", "odd", folder=folder).returncode == 0
     for name in ("coefficients.csv", "path.csv"):
         with (folder / "odd" / name).open(newline="") as file:
@@ -155,6 +143,7 @@ def test_feature_names_cannot_become_formulas(folder):
         assert any('HYPERLINK("x")' in cell for cell in texts)
         assert not [cell for cell in texts if cell.startswith(("=", "+", "-", "@"))]
     assert load(folder / "odd").feature_names_in_[1] == '=HYPERLINK("x")'
+    assert (folder / "odd" / "notes.txt").read_text() == "mine"
 
 
 def is_number(cell):
@@ -177,11 +166,10 @@ def test_predict_prints_what_the_model_predicts(fitted, folder):
     assert (rows[:, 1] == std).all()
 
 
-def test_predict_finds_columns_by_name_and_needs_only_those_used(fitted, folder):
-    garrote("fit", "data.csv", "--target", "y", "--out", "sparse", "--gamma", "-8", folder=folder)
+def test_predict_finds_columns_by_name(fitted, folder):
     frame(seed=2)[list("jihgfedcba")].to_csv(folder / "reversed.csv", index=False)
     straight, other = (
-        garrote("predict", "sparse/model.json", name, "--out", "out.csv", "--json", folder=folder)
+        garrote("predict", "results/data/model.json", name, "--out", "out.csv", "--json", folder=folder)
         for name in ("held_out.csv", "reversed.csv")
     )
     assert json.loads(straight.stdout) == json.loads(other.stdout)
@@ -207,24 +195,18 @@ def test_path_writes_a_table_and_a_picture(folder):
 
 
 def test_compare_has_a_row_for_each_method(folder):
-    run = garrote("compare", "data.csv", "--target", "y", "--folds", 3, "--json", folder=folder)
-    rows = json.loads(run.stdout)
-    assert [row["method"] for row in rows] == ["VG", "Lasso", "ridge", "elastic net", "PMF", "OMP"]
-    ridge = rows[2]
-    assert ridge["selected"] == 10
-    assert ridge["stability"] is None
-    table = table_of(folder / "results" / "data-compare" / "compare.csv")
-    assert (table["error"] == [row["error"] for row in rows]).all()
+    shown = garrote("compare", "data.csv", "--target", "y", "--folds", 3, folder=folder).stdout
+    assert all(word in shown for word in ("squared error", "stability", "±", "3 folds"))
+    table = pd.read_csv(folder / "results" / "data-compare" / "compare.csv").set_index("method")
+    assert list(table.index) == ["VG", "Lasso", "ridge", "elastic net", "PMF", "OMP"]
+    assert table.loc["ridge", "selected"] == 10
+    assert np.isnan(table.loc["ridge", "stability"])
+    assert f"{table.loc['OMP', 'error']:.4g} ±" in shown
     assert files(folder / "results" / "data-compare") == {"compare.csv"}
-
-
-def test_compare_shows_a_table(folder):
-    shown = garrote("compare", "data.csv", "--target", "y", "--folds", 2, folder=folder).stdout
-    assert all(word in shown for word in ("squared error", "stability", "±", "elastic net", "OMP"))
 
 
 def test_bench_runs_the_benchmark_of_the_checkout(folder):
     run = garrote("bench", "--problems", "100x100", "--methods", "VG", "--out", "bench", folder=folder)
     assert run.returncode == 0, run.stderr
-    assert "| **VG** |" in run.stdout or "| VG" in run.stdout
+    assert "| VG " in run.stdout
     assert {"table.csv", "table.md"} <= files(folder / "bench")
