@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 from garrote import VariationalGarrote, VariationalGarroteCV, garrote_path
 from garrote.commands import COMMANDS
 from garrote.model_file import load
+from garrote.summary import rounded
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +202,7 @@ def test_compare_has_a_row_for_each_method(folder):
     assert list(table.index) == ["VG", "Lasso", "ridge", "elastic net", "PMF", "OMP"]
     assert table.loc["ridge", "selected"] == 10
     assert np.isnan(table.loc["ridge", "stability"])
-    assert f"{table.loc['OMP', 'error']:.4g} ±" in shown
+    assert f"{rounded(table.loc['OMP', 'error'], 4)} ±" in shown
     assert files(folder / "results" / "data-compare") == {"compare.csv"}
 
 

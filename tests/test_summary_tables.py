@@ -11,6 +11,7 @@ from sklearn.feature_selection import SelectFromModel
 
 from garrote import VariationalGarrote, VariationalGarroteCV, garrote_path
 from garrote.datasets import sparse_regression
+from garrote.summary import rounded
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +57,14 @@ def test_variance_explained_is_that_of_least_squares_on_strong_features():
     residual = y - np.column_stack([np.ones(len(y)), X]) @ np.linalg.lstsq(np.column_stack([np.ones(len(y)), X]), y)[0]
     r2 = 1.0 - residual.var() / y.var()
     assert float(fact(str(model.summary()), "Variance explained")) == pytest.approx(r2, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(132.4, 2, "130"), (2972.34, 5, "2972.3"), (29723.4, 5, "29723"), (0.03712, 2, "0.037"), (1.5e9, 2, "1.5e+09")],
+)
+def test_numbers_are_rounded_without_needless_exponents(value, digits, text):
+    assert rounded(value, digits) == text
 
 
 def test_unnamed_features_have_scikit_learns_names(data):

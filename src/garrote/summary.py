@@ -91,6 +91,12 @@ def _two_columns(facts: Sequence[tuple[str, str]]) -> list[str]:
     return [f"{left}     {right}".rstrip() for left, right in zip(*columns, strict=True)]
 
 
+def rounded(value: float, digits: int) -> str:
+    """A number with so many digits, without an exponent where it reads well without."""
+    short = float(f"{value:.{digits}g}")
+    return f"{short:.0f}" if 10**digits <= abs(short) < 1e7 else f"{short:.{digits}g}"
+
+
 # ---- what fitted models share ------------------------------------------------------------------------------
 
 
@@ -161,9 +167,9 @@ def summarise(model: Any) -> Summary:
     ]
     validation = cross_validated_error(model)
     if validation is not None:
-        spread = "" if validation.standard_error is None else f" ± {validation.standard_error:.2g}"
+        spread = "" if validation.standard_error is None else f" ± {rounded(validation.standard_error, 2)}"
         splits = "validation" if validation.n_splits == 1 else f"{validation.n_splits} folds"
-        facts.insert(5, (f"Squared error ({splits})", f"{validation.error:.5g}{spread}"))
+        facts.insert(5, (f"Squared error ({splits})", f"{rounded(validation.error, 5)}{spread}"))
     rows = [
         (names[i], f"{model.inclusion_[i]:.3f}", f"{model.coef_[i]:.5g}", f"{model.slab_coef_[i]:.5g}")
         for i in chosen[:MOST_ROWS]

@@ -73,12 +73,14 @@ def _print_table(rows: list[tuple[Any, ...]], title: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from garrote.summary import rounded
+
     table = Table(title=title, title_justify="left")
     for k, name in enumerate(("method", "squared error", "selected", "stability", "seconds")):
         table.add_column(name, justify="right" if k else "left")
     best = min(row[1] for row in rows)
     for method, error, spread, count, stability, seconds in rows:
         stable = "–" if math.isnan(stability) else f"{stability:.2f}"
-        cells = (method, f"{error:.4g} ± {spread:.2g}", f"{count:.1f}", stable, f"{seconds:.2f}")
+        cells = (method, f"{rounded(error, 4)} ± {rounded(spread, 2)}", f"{count:.1f}", stable, f"{seconds:.2f}")
         table.add_row(*cells, style="bold" if error == best else None)
     Console().print(table)
