@@ -14,7 +14,7 @@ N_SAMPLES, N_VARIANTS = 80, 30
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """cohort.bed, traits.txt and pcs.txt in three different orders, flipped.bed with the alleles exchanged; and a fit."""
+    """cohort.bed, with traits.txt and pcs.txt in other orders; and flipped.bed, with the alleles exchanged."""
     folder = tmp_path_factory.mktemp("genotypes")
     rng = np.random.default_rng(0)
     genotypes = rng.binomial(2, rng.uniform(0.2, 0.8, N_VARIANTS), (N_SAMPLES, N_VARIANTS)).astype(float)
