@@ -138,11 +138,11 @@ def feature_names(model: Any, n_features: int | None = None) -> list[str]:
     return [f"x{i}" for i in range(count)] if names is None else [str(name) for name in names]
 
 
-def by_importance(inclusion: Array, coef: Array, scale: Array | float = 1.0) -> Index:
+def by_importance(inclusion: Array, coef: Array) -> Index:
     """The selected features, the certain ones first, among equals the larger coefficient."""
     chosen = np.flatnonzero(inclusion > SELECTED)
     certainty = np.round(inclusion[chosen], 3)  # what a reader sees
-    return chosen[np.lexsort((-np.abs(coef * scale)[chosen], -certainty))]
+    return chosen[np.lexsort((-np.abs(coef)[chosen], -certainty))]
 
 
 # ---- the summaries -----------------------------------------------------------------------------------------
@@ -170,18 +170,20 @@ def summarise(model: Any) -> Summary:
         spread = "" if validation.standard_error is None else f" ± {rounded(validation.standard_error, 2)}"
         splits = "validation" if validation.n_splits == 1 else f"{validation.n_splits} folds"
         facts.insert(5, (f"Squared error ({splits})", f"{rounded(validation.error, 5)}{spread}"))
-    rows = [
-        (names[i], f"{model.inclusion_[i]:.3f}", f"{model.coef_[i]:.5g}", f"{model.slab_coef_[i]:.5g}")
-        for i in chosen[:MOST_ROWS]
-    ]
-    more = len(chosen) - len(rows)
-    return Summary(
-        "Variational Garrote",
-        facts,
-        ("feature", "inclusion", "coefficient", "if included"),
-        rows,
-        f"and {more} more selected features" if more else "",
-    )
+    header = ("feature", "inclusion", "coefficient", "if included")
+    rows = _feature_rows(chosen, names, model.inclusion_, model.coef_, model.slab_coef_)
+    return Summary("Variational Garrote", facts, header, rows, _not_shown(chosen))
+
+
+def _feature_rows(chosen: Index, names: Sequence[str], m: Array, v: Array, w: Array) -> list[tuple[str, ...]]:
+    """A row for each of the first features."""
+    return [(names[i], f"{m[i]:.3f}", f"{v[i]:.5g}", f"{w[i]:.5g}") for i in chosen[:MOST_ROWS]]
+
+
+def _not_shown(chosen: Index) -> str:
+    """How many features are selected beyond those that have a row."""
+    more = len(chosen) - MOST_ROWS
+    return f"and {more} more selected features" if more > 0 else ""
 
 
 def _explained(model: Any) -> str:
@@ -219,7 +221,6 @@ def summarise_solution(solution: Solution, names: Sequence[str] | None = None) -
     """A solution at one γ: its selected features."""
     m, v, w = solution.m, solution.v, solution.w
     chosen = by_importance(m, v)
-    rows = [(names[i] if names else f"x{i}", f"{m[i]:.3f}", f"{v[i]:.5g}", f"{w[i]:.5g}") for i in chosen[:MOST_ROWS]]
     facts = [
         ("γ", f"{solution.gamma:.5g}"),
         ("selected", f"{len(chosen)} of {solution.n_features}"),
@@ -228,10 +229,10 @@ def summarise_solution(solution: Solution, names: Sequence[str] | None = None) -
         ("descent steps", str(solution.n_iter)),
         ("residual |Δm|", f"{solution.residual:.1e}"),
     ]
-    more = len(chosen) - len(rows)
-    header = ("feature", "m", "v = m·w", "w")
-    note = f"and {more} more selected features" if more else ""
-    return Summary(f"Solution of the Variational Garrote ({solution.branch})", facts, header, rows, note)
+    if names is None:
+        names = [f"x{i}" for i in range(solution.n_features)]
+    header, title = ("feature", "m", "v = m·w", "w"), f"Solution of the Variational Garrote ({solution.branch})"
+    return Summary(title, facts, header, _feature_rows(chosen, names, m, v, w), _not_shown(chosen))
 
 
 def fitted_html(model: Any) -> str:
