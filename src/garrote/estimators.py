@@ -15,6 +15,7 @@ from garrote.design import Design
 from garrote.path import Path, default_gammas, trace, wide_gammas
 from garrote.problem import Problem, Samples, as_problem
 from garrote.select import choose, validation_errors
+from garrote.summary import Described
 from garrote.threads import one_blas_thread
 from garrote.workingset import Model
 
@@ -22,7 +23,7 @@ from garrote.workingset import Model
 RIDGES = (0.0, 0.1, 0.3)
 
 
-class _Garrote(LinearModel):
+class _Garrote(Described, LinearModel):
     """Attributes and predictions of a fitted Variational Garrote."""
 
     path_: Path
@@ -49,6 +50,7 @@ class _Garrote(LinearModel):
         self._n_beside = problem.n_features - self.n_features_in_
         self.intercept_ = problem.intercept(solution.features, solution.inclusion * solution.slab)
         self.n_iter_ = self.path_.n_iter
+        self.n_samples_, self.y_variance_ = problem.n_samples, problem.sigma2_y
 
     def predict(self, X: Any, return_std: bool = False, unpenalized: Any = None) -> Any:
         """The expected response; with ``return_std`` also its predictive standard deviation.
@@ -98,6 +100,7 @@ class VariationalGarrote(_Garrote):
     unpenalized_coef_ : the coefficients of the covariates that were given to ``fit``, in their order
     beta_ : inverse noise variance
     gamma_, free_energy_ : γ and the free energy F of the solution
+    n_samples_, y_variance_ : what it was fitted to: the number of samples and the variance of y
     path_ : the :class:`~garrote.path.Path` that led to it
     n_iter_ : descent steps on that path
     """

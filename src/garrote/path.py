@@ -27,6 +27,7 @@ from garrote.exchange import moves
 from garrote.minimise import Rival
 from garrote.problem import Problem, as_problem
 from garrote.solve import MAX_ITER, TOL, Solution, empty_solution, make_solution, warn_unconverged
+from garrote.summary import Summary, summarise_path
 from garrote.threads import one_blas_thread
 from garrote.workingset import Found, Model, WorkingSet
 
@@ -85,6 +86,13 @@ class Path(Sequence[Solution]):
     def inclusions(self) -> sparse.csc_array:
         """Inclusions m of the listed features as a sparse array, n_features × n_gammas."""
         return self._stack([solution.inclusion for solution in self.solutions])
+
+    def summary(self) -> Summary:
+        """The path as a table, γ ascending."""
+        return summarise_path(self)
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
 
     def _stack(self, columns: list[Array]) -> sparse.csc_array:
         rows = [solution.features for solution in self.solutions]

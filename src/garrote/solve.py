@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from garrote.checks import as_floats, check_count, check_number, check_prior_log
 from garrote.energy import NOISE_FLOOR, THETA_MAX
 from garrote.minimise import Descent
 from garrote.problem import Problem, as_problem
+from garrote.summary import Summary, summarise_solution
 from garrote.threads import one_blas_thread
 from garrote.workingset import Found, Model, WorkingSet
 
@@ -68,6 +70,13 @@ class Solution:
     def selected(self) -> Index:
         """The features with m > ½, in ascending order."""
         return np.sort(self.features[self.inclusion > 0.5])
+
+    def summary(self, names: Sequence[str] | None = None) -> Summary:
+        """The selected features as a table; ``names`` are those of all features."""
+        return summarise_solution(self, names)
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
 
     def _dense(self, values: Array) -> Array:
         dense = np.zeros(self.n_features)
