@@ -14,13 +14,14 @@ the contract test.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from garrote.arrays import Array, Index
+from garrote.arrays import Array, Index, Split
 from garrote.threads import over_threads
 
 #: A pass visits X in slabs of columns with about so many elements (8 MB in float64).
@@ -54,6 +55,10 @@ class Design(ABC):
         for part in column_slabs((self.shape[0], len(features))):
             total += self.columns(features[part]) @ v[part]
         return total
+
+    def condensed(self, y: Any, sample_weight: Any, splits: Sequence[Split]) -> tuple[Any, Any, Any, Sequence[Split]]:
+        """Inputs, outputs, weights and splits with the same moments in every part: where they are smaller, others."""
+        return self, y, sample_weight, splits
 
 
 class DenseDesign(Design):
@@ -140,10 +145,19 @@ class SparseDesign(Design):
         return SparseDesign(self.X.tocsr()[rows])
 
 
+def is_dask(X: Any) -> bool:
+    """Whether X is lazy, a dask array or DataFrame; without importing dask."""
+    return hasattr(X, "__dask_graph__")
+
+
 def as_design(X: Any) -> Design:
-    """The Design of an array, memmap, sparse matrix or Design."""
+    """The Design of an array, memmap, sparse matrix, dask array or DataFrame, or Design."""
     if isinstance(X, Design):
         return X
+    if is_dask(X):
+        from garrote.sources.dask_arrays import dask_design
+
+        return dask_design(X)
     if sparse.issparse(X):
         return SparseDesign(X)
     return DenseDesign(X)

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import check_cv
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from garrote.arrays import Array
+from garrote.arrays import Array, Index
 from garrote.base import LinearModel
 from garrote.checks import check_gammas, check_number, check_prior_log_odds, check_ridges
+from garrote.design import Design, as_design, is_dask
 from garrote.path import Path, default_gammas, trace, wide_gammas
 from garrote.problem import Problem, Samples, as_problem
 from garrote.select import choose, validation_errors
@@ -42,14 +44,33 @@ class _Garrote(LinearModel):
         self.intercept_ = problem.intercept(solution.features, solution.inclusion * solution.slab)
         self.n_iter_ = self.path_.n_iter
 
+    def _check_data(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """As for every linear model; but a dask collection stays where it is, and its y with it."""
+        if not is_dask(X):
+            return super()._check_data(X, y)
+        _check_feature_names(self, X._meta, reset=True)
+        self.n_features_in_ = X.shape[1]
+        return as_design(X), y
+
+    def _columns(self, X: Any, features: Index) -> Any:
+        """Some columns of inputs to predict for; those of a dask collection stay lazy."""
+        if not is_dask(X):
+            return self._check_inputs(X).columns(features)
+        from garrote.sources.dask_arrays import lazy_columns
+
+        check_is_fitted(self)
+        _check_feature_names(self, X._meta, reset=False)
+        return lazy_columns(X, features, self.n_features_in_)
+
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The expected response; with ``return_std`` also its predictive standard deviation.
 
+        Of a dask array or DataFrame they are dask arrays, computed when they are asked for.
+
         The variance is 1/β + Σ m_i (1 − m_i) w_i² (x_i − x̄_i)²: noise, and doubt about which features are in the model.
         """
-        design = self._check_inputs(X)
         used = np.flatnonzero(self.coef_)
-        columns = design.columns(used)
+        columns = self._columns(X, used)
         mean = columns @ self.coef_[used] + self.intercept_
         if not return_std:
             return mean
@@ -170,8 +191,9 @@ class VariationalGarroteCV(_Garrote):
                 f"X is {type(X).__name__}, which cannot be split into folds; pass samples, or use VariationalGarrote."
             )
         X, y = self._check_data(X, y)
+        splits = list(check_cv(self.cv).split(np.empty(X.shape[0]) if isinstance(X, Design) else X, y))
+        X, y, sample_weight, splits = as_design(X).condensed(y, sample_weight, splits)
         samples = Samples(X, y, sample_weight, fit_intercept=self.fit_intercept)
-        splits = list(check_cv(self.cv).split(X, y))
         if not splits or not all(
             samples.weights[np.asarray(part, dtype=np.intp)].any() for split in splits for part in split
         ):

@@ -21,7 +21,7 @@ from scipy import linalg
 from garrote._loops import BlockDescent
 from garrote.arrays import Array, Index
 from garrote.checks import as_floats, check_inputs, check_outputs, check_weights
-from garrote.design import Design, as_design, row_slabs
+from garrote.design import Design, as_design, is_dask, row_slabs
 
 #: Squared relative rounding below which a column's variance is that of a constant.
 CONSTANT = (16 * np.finfo(np.float64).eps) ** 2
@@ -303,6 +303,6 @@ def as_problem(X: Any, y: Any, sample_weight: Any = None, *, fit_intercept: bool
                 f"fit_intercept is False, but the {type(X).__name__} are centred; make them with fit_intercept=False."
             )
         return X
-    if not isinstance(X, Design):
-        X = check_inputs(X)
+    design = as_design(X if isinstance(X, Design) or is_dask(X) else check_inputs(X))
+    X, y, sample_weight, _ = design.condensed(y, sample_weight, ())
     return Samples(X, check_outputs(y, X.shape[0]), sample_weight, fit_intercept=fit_intercept)
