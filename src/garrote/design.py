@@ -32,6 +32,7 @@ class Design(ABC):
     """A matrix of inputs, asked only for passes, a few columns, and column moments."""
 
     shape: tuple[int, int]
+    remote = False  #: whether other processes make the passes, so that folds had better wait for each other
 
     @abstractmethod
     def transpose_dot(self, r: Array) -> Array:
@@ -143,6 +144,11 @@ class SparseDesign(Design):
 
     def take(self, rows: Index | slice) -> Design:
         return SparseDesign(self.X.tocsr()[rows])
+
+
+def as_dense(X: Any) -> NDArray[Any]:
+    """A small array or sparse matrix as an array."""
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
 
 
 def is_dask(X: Any) -> bool:

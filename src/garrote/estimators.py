@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from garrote.arrays import Array, Index
+from garrote.arrays import Array, Index, Split
 from garrote.base import LinearModel
 from garrote.checks import check_gammas, check_number, check_prior_log_odds, check_ridges
 from garrote.design import Design, as_design, is_dask
@@ -191,7 +192,7 @@ class VariationalGarroteCV(_Garrote):
                 f"X is {type(X).__name__}, which cannot be split into folds; pass samples, or use VariationalGarrote."
             )
         X, y = self._check_data(X, y)
-        splits = list(check_cv(self.cv).split(np.empty(X.shape[0]) if isinstance(X, Design) else X, y))
+        splits: Sequence[Split] = list(check_cv(self.cv).split(np.empty(X.shape[0]) if isinstance(X, Design) else X, y))
         X, y, sample_weight, splits = as_design(X).condensed(y, sample_weight, splits)
         samples = Samples(X, y, sample_weight, fit_intercept=self.fit_intercept)
         if not splits or not all(

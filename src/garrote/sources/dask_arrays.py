@@ -19,12 +19,11 @@ import dask
 import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from garrote.arrays import Array, Index, Split
 from garrote.checks import check_no_negative_weight, check_numeric_columns, check_outputs, check_weights, some
-from garrote.design import Design, as_design, row_slabs
-from garrote.sources.reduction import Spread, represented, representatives, row_groups
+from garrote.design import Design, as_dense, as_design, row_slabs
+from garrote.sources.reduction import Spread, representatives, represented, row_groups
 
 #: So many products of features, of all folds together, may be reduced to: 800 MB, as of 10⁴ features without folds.
 MOST_PRODUCTS = 10_000**2
@@ -36,10 +35,10 @@ FAN_IN = 8
 class DaskDesign(Design):
     """A dask array in chunks of any shape, or some of its rows."""
 
-    def __init__(self, X: da.Array, rows: Index | None = None, names: Sequence[str] | None = None) -> None:
+    def __init__(self, X: da.Array, rows: Index | None = None, feature_names: Sequence[str] | None = None) -> None:
         self.X = X
         self.rows = rows
-        self.names = names
+        self.feature_names = feature_names
         self.shape = (X.shape[0] if rows is None else len(rows), X.shape[1])
 
     def transpose_dot(self, r: Array) -> Array:
@@ -50,7 +49,7 @@ class DaskDesign(Design):
 
     def columns(self, features: Index) -> Array:
         ascending, place = np.unique(features, return_inverse=True)
-        columns = _dense(self.X[:, ascending].compute())[:, place]
+        columns = as_dense(self.X[:, ascending].compute())[:, place]
         return np.asfortranarray(columns if self.rows is None else columns[self.rows], dtype=np.float64)
 
     def moments(self, weights: Array) -> tuple[Array, Array]:
@@ -77,7 +76,9 @@ class DaskDesign(Design):
         return np.asarray(total if self.rows is None else total[self.rows])
 
     def take(self, rows: Index | slice) -> Design:
-        return DaskDesign(self.X, (np.arange(len(self.X)) if self.rows is None else self.rows)[rows], self.names)
+        return DaskDesign(
+            self.X, (np.arange(len(self.X)) if self.rows is None else self.rows)[rows], self.feature_names
+        )
 
     def condensed(self, y: Any, sample_weight: Any, splits: Sequence[Split]) -> tuple[Any, Any, Any, Sequence[Split]]:
         n_samples, n_features = self.shape
@@ -97,9 +98,8 @@ class DaskDesign(Design):
         sample_weight = da.ones(len(X), chunks=(X.chunks[0],)) if sample_weight is None else sample_weight
         vectors = []
         for vector in (y, sample_weight, group.astype(np.min_scalar_type(n_groups))):
-            lazy = isinstance(vector, da.Array)
-            vector = vector.rechunk((X.chunks[0],)) if lazy else da.from_array(vector, (X.chunks[0],), name=False)
-            vectors += [vector, "i"]
+            lazy = vector if isinstance(vector, da.Array) else da.from_array(vector, (X.chunks[0],), name=False)
+            vectors += [lazy.rechunk((X.chunks[0],)), "i"]
         parts = _over_blocks(
             _products,
             "i",
@@ -130,8 +130,8 @@ class DaskDesign(Design):
                 f"X contains NaN or infinity, in column {where}; drop those rows or columns, or impute them first."
             )
 
-    def _name(self, feature: int) -> str:
-        return repr(self.names[feature]) if self.names is not None else str(feature)
+    def _name(self, feature: Any) -> str:
+        return str(feature) if self.feature_names is None else repr(self.feature_names[feature])
 
     def _at_all_rows(self, values: Array) -> Array:
         """A value for each row of the whole array: zero for those that are not in this design."""
@@ -148,7 +148,7 @@ def dask_design(X: Any) -> DaskDesign:
     array = as_array("X", X, n_dims=2)
     if array.shape[0] < 2 or array.shape[1] < 1:
         raise ValueError(f"X has shape {array.shape}; give at least two samples and one feature.")
-    return DaskDesign(array, names=names)
+    return DaskDesign(array, feature_names=names)
 
 
 def lazy_columns(X: Any, features: Index, n_features: int) -> da.Array:
@@ -241,13 +241,9 @@ def _products(block: Any, y: Array, weights: Array, group: NDArray[np.integer], 
 
     def part(rows: slice) -> Spread:
         columns = np.empty((rows.stop - rows.start, n_features + 1))
-        columns[:, :-1] = _dense(block[rows])
+        columns[:, :-1] = as_dense(block[rows])
         columns[:, -1] = y[rows]
         return Spread.of_groups(columns, np.asarray(weights[rows], dtype=np.float64), group[rows], n_groups)
 
     with np.errstate(invalid="ignore", over="ignore"):  # the client refuses what is not finite
         return reduce(add, map(part, row_slabs(n_samples, n_features + 1) or [slice(0, 0)]))
-
-
-def _dense(block: Any) -> NDArray[Any]:
-    return block.toarray() if sparse.issparse(block) else np.asarray(block)
