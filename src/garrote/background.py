@@ -21,10 +21,8 @@ from scipy import linalg
 from scipy.special import expit
 
 from garrote.arrays import Array, Index
-from garrote.design import column_slabs
 from garrote.energy import bernoulli_term
 from garrote.problem import Block, Samples
-from garrote.threads import over_threads
 
 #: Resolution of the histogram of outside correlations.
 BINS = 4096
@@ -200,11 +198,5 @@ class DiffuseBackground:
 
 
 def _dual(samples: Samples, features: Index, response: Array) -> Array:
-    """A of Eq. (A), from slabs of columns."""
-
-    def one_slab(part: slice) -> Array:
-        root = samples.roots(features[part])
-        return (root * response[part]) @ root.T
-
-    n_rows = len(samples.y)
-    return np.eye(n_rows) + sum(over_threads(one_slab, column_slabs((n_rows, len(features)))))
+    """A of Eq. (A)."""
+    return np.eye(len(samples.y)) + samples.outer(features, response)

@@ -57,6 +57,17 @@ class Design(ABC):
             total += self.columns(features[part]) @ v[part]
         return total
 
+    def outer(self, features: Index, centre: Array, scale: Array) -> Array:
+        """Σ_i scale_i (x_i − centre_i)(x_i − centre_i)ᵀ of some features, n_samples × n_samples."""
+
+        def one_slab(part: slice) -> Array:
+            columns = self.columns(features[part]) - centre[part]
+            return (columns * scale[part]) @ columns.T
+
+        n_samples = self.shape[0]
+        parts = over_threads(one_slab, column_slabs((n_samples, len(features))))
+        return sum(parts, np.zeros((n_samples, n_samples)))
+
     def condensed(self, y: Any, sample_weight: Any, splits: Sequence[Split]) -> tuple[Any, Any, Any, Sequence[Split]]:
         """Inputs, outputs, weights and splits with the same moments in every part: where they are smaller, others."""
         return self, y, sample_weight, splits

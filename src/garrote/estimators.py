@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
+from joblib import parallel_config
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
@@ -49,9 +51,10 @@ class _Garrote(LinearModel):
         """As for every linear model; but a dask collection stays where it is, and its y with it."""
         if not is_dask(X):
             return super()._check_data(X, y)
+        design = as_design(X)
         _check_feature_names(self, X._meta, reset=True)
-        self.n_features_in_ = X.shape[1]
-        return as_design(X), y
+        self.n_features_in_ = design.shape[1]
+        return design, y
 
     def _columns(self, X: Any, features: Index) -> Any:
         """Some columns of inputs to predict for; those of a dask collection stay lazy."""
@@ -210,15 +213,16 @@ class VariationalGarroteCV(_Garrote):
         given = np.ndim(self.gammas) > 0
         self.ridges_ = check_ridges(self.ridges)
         self.gammas_ = check_gammas(self.gammas) if given else wide_gammas(samples, self.gammas, odds)
-        self.mse_path_, paths = validation_errors(
-            samples,
-            splits,
-            self.gammas_,
-            self.ridges_,
-            odds,
-            whole_grid=given,
-            n_jobs=self.n_jobs,
-        )
+        with parallel_config("sequential") if samples.design.remote else nullcontext():
+            self.mse_path_, paths = validation_errors(
+                samples,
+                splits,
+                self.gammas_,
+                self.ridges_,
+                odds,
+                whole_grid=given,
+                n_jobs=self.n_jobs,
+            )
         best = choose(self.mse_path_, one_standard_error=self.one_standard_error)
         self.ridge_ = float(self.ridges_[best.ridge])
         problem = samples

@@ -156,6 +156,12 @@ class Samples(Problem):
         """Σ_i v_i x_i of some features, in root coordinates."""
         return np.sqrt(self.weights) * (self.design.dot(features, v) - self.x_mean[features] @ v)
 
+    def outer(self, features: Index, scale: Array) -> Array:
+        """Σ_i scale_i x_i x_iᵀ of some features, in root coordinates."""
+        root_weights = np.sqrt(self.weights)
+        products = self.design.outer(features, self.x_mean[features], scale)
+        return np.multiply.outer(root_weights, root_weights) * products
+
     def roots(self, features: Index, rows: slice = slice(None)) -> Array:
         """Centred columns times √weight: rootᵀroot = χ."""
         columns = (self.design if rows == slice(None) else self.design.take(rows)).columns(features)

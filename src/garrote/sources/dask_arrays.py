@@ -18,11 +18,12 @@ from typing import Any
 import dask
 import dask.array as da
 import numpy as np
+from dask.delayed import Delayed
 from numpy.typing import NDArray
 
 from garrote.arrays import Array, Index, Split
 from garrote.checks import check_no_negative_weight, check_numeric_columns, check_outputs, check_weights, some
-from garrote.design import Design, as_dense, as_design, row_slabs
+from garrote.design import SLAB_ELEMENTS, Design, as_dense, as_design, row_slabs
 from garrote.sources.reduction import Spread, representatives, represented, row_groups
 
 #: So many products of features, of all folds together, may be reduced to: 800 MB, as of 10⁴ features without folds.
@@ -35,6 +36,8 @@ FAN_IN = 8
 class DaskDesign(Design):
     """A dask array in chunks of any shape, or some of its rows."""
 
+    remote = True
+
     def __init__(self, X: da.Array, rows: Index | None = None, feature_names: Sequence[str] | None = None) -> None:
         self.X = X
         self.rows = rows
@@ -42,10 +45,10 @@ class DaskDesign(Design):
         self.shape = (X.shape[0] if rows is None else len(rows), X.shape[1])
 
     def transpose_dot(self, r: Array) -> Array:
-        some = self._at_all_rows(r).reshape(len(self.X), -1)
-        some = da.from_array(some, chunks=(self.X.chunks[0], -1), name=False)
-        parts = _over_blocks(_transpose_dot, "ijk", self.X, "ij", some, "ik", adjust_chunks={"i": 1})
-        return np.asarray(parts.sum(axis=0).compute()).reshape(self.shape[1], *r.shape[1:])
+        vectors = self._at_all_rows(r).reshape(len(self.X), -1)
+        few = da.from_array(vectors, chunks=(self.X.chunks[0], -1), name=False)
+        parts = _over_blocks(_transpose_dot, "ijk", self.X, "ij", few, "ik", adjust_chunks={"i": 1})
+        return _total(parts, axis=0).reshape(self.shape[1], *r.shape[1:])
 
     def columns(self, features: Index) -> Array:
         ascending, place = np.unique(features, return_inverse=True)
@@ -61,24 +64,33 @@ class DaskDesign(Design):
         return mean, np.concatenate([spread.about[0] / spread.weight for spread in spreads])
 
     def dot(self, features: Index, v: Array) -> Array:
-        if not len(features):
-            return np.zeros(self.shape[0])
-        spread = np.zeros(self.shape[1])
-        np.add.at(spread, features, v)
+        X, (coef,) = self._touched(features, v)
+        total = _total(_over_blocks(_dot, "ij", X, "ij", coef, "j", adjust_chunks={"j": 1}), axis=1)
+        return total if self.rows is None else total[self.rows]
+
+    def outer(self, features: Index, centre: Array, scale: Array) -> Array:
+        X, (centres, scales) = self._touched(features, centre, scale)
+        options = {"adjust_chunks": {"j": 1}, "new_axes": {"k": len(X)}}
+        parts = _over_blocks(_outer, "jik", X.rechunk({0: -1}), "ij", centres, "j", scales, "j", **options)
+        total = _total(parts, axis=0)
+        return total if self.rows is None else total[np.ix_(self.rows, self.rows)]
+
+    def _touched(self, features: Index, *values: Array) -> tuple[da.Array, list[da.Array]]:
+        """The column chunks that some features are in, and values of these features spread over them, else zero."""
         ends = np.cumsum(self.X.chunks[1])
         touched = np.unique(np.searchsorted(ends, features, side="right"))
-        X = self.X.blocks[:, touched]
-        coef = np.concatenate([part for k, part in enumerate(np.split(spread, ends)) if k in touched])
-        parts = _over_blocks(
-            _dot, "ij", X, "ij", da.from_array(coef, chunks=(X.chunks[1],), name=False), "j", adjust_chunks={"j": 1}
-        )
-        total = parts.sum(axis=1).compute()
-        return np.asarray(total if self.rows is None else total[self.rows])
+        X = self.X.blocks[:, touched if len(touched) else [0]]
+        inside = np.isin(np.searchsorted(ends, np.arange(self.shape[1]), side="right"), touched)
+        lazy = []
+        for value in values:
+            spread = np.zeros(self.shape[1])
+            np.add.at(spread, features, value)
+            lazy.append(da.from_array(spread[inside], chunks=(X.chunks[1],), name=False))
+        return X, lazy
 
     def take(self, rows: Index | slice) -> Design:
-        return DaskDesign(
-            self.X, (np.arange(len(self.X)) if self.rows is None else self.rows)[rows], self.feature_names
-        )
+        here = np.arange(len(self.X)) if self.rows is None else self.rows
+        return DaskDesign(self.X, here[rows], self.feature_names)
 
     def condensed(self, y: Any, sample_weight: Any, splits: Sequence[Split]) -> tuple[Any, Any, Any, Sequence[Split]]:
         n_samples, n_features = self.shape
@@ -144,36 +156,36 @@ class DaskDesign(Design):
 
 def dask_design(X: Any) -> DaskDesign:
     """The DaskDesign of a dask array or DataFrame; the row counts of a DataFrame's partitions are computed."""
-    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
     array = as_array("X", X, n_dims=2)
+    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
     if array.shape[0] < 2 or array.shape[1] < 1:
         raise ValueError(f"X has shape {array.shape}; give at least two samples and one feature.")
     return DaskDesign(array, feature_names=names)
 
 
 def lazy_columns(X: Any, features: Index, n_features: int) -> da.Array:
-    """Some columns of a dask array or DataFrame, which need not know its number of rows."""
-    array = as_array("X", X, n_dims=2, lengths=False)
+    """Some columns of a dask array, which need not know its number of rows, or of a DataFrame."""
+    array = as_array("X", X, n_dims=2, counted=False)
     if array.shape[1] != n_features:
         raise ValueError(f"X has {array.shape[1]} features, but the model was fitted to {n_features}.")
     return array[:, features]
 
 
-def as_array(name: str, values: Any, n_dims: int, *, lengths: bool = True) -> da.Array:
-    """A numeric dask array of a dask array, DataFrame or Series; with known chunk sizes, if ``lengths``."""
-    if hasattr(values, "to_dask_array"):
+def as_array(name: str, values: Any, n_dims: int, *, counted: bool = True) -> da.Array:
+    """A numeric dask array of a dask array, DataFrame or Series; with known chunk sizes, if ``counted``."""
+    if hasattr(values, "to_dask_array") and not isinstance(values, Delayed):  # which claims to have any attribute
         meta = values._meta if values.ndim == 2 else values._meta.to_frame()
         check_numeric_columns(name, meta)
         if any(not isinstance(dtype, np.dtype) for dtype in meta.dtypes):  # pandas' nullable and Arrow types
             values = values.astype(np.float64)
-        values = values.to_dask_array(lengths=lengths or None)
+        values = values.to_dask_array(lengths=True)
     if not isinstance(values, da.Array):
         raise TypeError(f"{name} is a dask {type(values).__name__}; give a dask array or a dask DataFrame.")
     if n_dims == 1 and values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != n_dims:
         raise ValueError(f"{name} has shape {values.shape}; give {n_dims} dimension{'s' * (n_dims > 1)}.")
-    if lengths and np.isnan([size for sizes in values.chunks for size in sizes]).any():
+    if counted and np.isnan([size for sizes in values.chunks for size in sizes]).any():
         raise ValueError(
             f"{name} is a dask array with unknown chunk sizes; call {name}.compute_chunk_sizes() on it first."
         )
@@ -200,6 +212,13 @@ def _over_blocks(function: Callable[..., Any], out: str, *args: Any, dtype: Any 
     return da.blockwise(function, out, *args, dtype=dtype, meta=meta, **options)
 
 
+def _total(parts: da.Array, axis: int) -> Array:
+    """The sum of all parts: on the workers, unless the parts are so small that the messages would cost more."""
+    if parts.size > SLAB_ELEMENTS and parts.numblocks[axis] > 1:
+        return np.asarray(parts.sum(axis=axis).compute())
+    return np.asarray(parts.compute().sum(axis=axis))
+
+
 def _tree_sum(parts: Sequence[Any]) -> Any:
     """The sum of delayed spreads, FAN_IN at a time."""
     parts, merge = list(parts), dask.delayed(_sum, pure=False)
@@ -222,6 +241,11 @@ def _transpose_dot(block: Any, r: Array) -> Array:
 def _dot(block: Any, v: Array) -> Array:
     used = np.flatnonzero(v)
     return as_design(block).dot(used, v[used])[:, None]
+
+
+def _outer(block: Any, centre: Array, scale: Array) -> Array:
+    used = np.flatnonzero(scale)
+    return as_design(block).outer(used, centre[used], scale[used])[None]
 
 
 def _squares(block: Any, weights: Array) -> Spread:

@@ -31,14 +31,12 @@ class Spread:
     def __add__(self, other: Spread) -> Spread:
         weight = self.weight + other.weight
         share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
-        moved = other.mean - self.mean
-        between = moved**2 if self.about.ndim == 2 else moved[:, :, None] * moved[:, None, :]
         factor = (self.weight * share).reshape(-1, *[1] * (self.about.ndim - 1))
-        return Spread(
-            weight,
-            self.mean + share[:, None] * moved,  # two equal means stay what they are: constant columns are found
-            self.about + other.about + factor * between,
-        )
+        with np.errstate(invalid="ignore", over="ignore"):  # who asked for the sum refuses what is not finite
+            moved = other.mean - self.mean
+            between = moved**2 if self.about.ndim == 2 else moved[:, :, None] * moved[:, None, :]
+            mean = self.mean + share[:, None] * moved  # equal means stay what they are: constant columns are found
+            return Spread(weight, mean, self.about + other.about + factor * between)
 
     @classmethod
     def of_groups(cls, columns: Array, weights: Array, group: NDArray[np.integer], n_groups: int) -> Spread:
