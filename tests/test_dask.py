@@ -306,7 +306,7 @@ def test_prediction_for_another_number_of_features_is_refused():
 
 
 #: A sparse part of a wide path, which takes few passes.
-SPARSE = [-60.0, -30.0, -15.0]
+SPARSE = [-30.0, -12.0, -9.0, -8.0]
 
 
 def test_wide_path_on_a_cluster(client):

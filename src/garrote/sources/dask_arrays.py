@@ -10,6 +10,7 @@ are folds), and a few weighted rows with these moments stand for all the others.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import add
@@ -123,7 +124,9 @@ class DaskDesign(Design):
             concatenate=True,
             n_groups=n_groups,
         )
-        spread: Spread = _tree_sum(parts.to_delayed()).compute()
+        with warnings.catch_warnings():  # a number for each row is little beside X
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            spread: Spread = _tree_sum(parts.to_delayed()).compute()
         self._refuse_missing(spread.mean[:, :-1].sum(axis=0))
         if not np.isfinite(spread.mean[:, -1]).all():
             raise ValueError("y contains NaN or infinity; drop those rows of X and y first.")
