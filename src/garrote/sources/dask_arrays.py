@@ -171,7 +171,7 @@ def lazy_columns(X: Any, features: Index, n_features: int) -> da.Array:
     array = as_array("X", X, n_dims=2, counted=False)
     if array.shape[1] != n_features:
         raise ValueError(f"X has {array.shape[1]} features, but the model was fitted to {n_features}.")
-    return array[:, features]
+    return array[:, features].map_blocks(as_dense, dtype=array.dtype, meta=np.empty((0, 0), dtype=array.dtype))
 
 
 def as_array(name: str, values: Any, n_dims: int, *, counted: bool = True) -> da.Array:

@@ -54,7 +54,8 @@ class Spread:
                     moved = w @ part / total[g]
                     part -= moved
                     mean[g] += moved
-                about[g] = part.T @ (w[:, None] * part)
+                part *= np.sqrt(w)[:, None]
+                about[g] = part.T @ part
         return cls(total, mean, about)
 
 
