@@ -39,7 +39,7 @@ class DaskDesign(Design):
 
     remote = True
 
-    def __init__(self, X: da.Array, rows: Index | None = None, feature_names: Sequence[str] | None = None) -> None:
+    def __init__(self, X: da.Array, rows: Index | None = None, feature_names: NDArray[Any] | None = None) -> None:
         self.X = X
         self.rows = rows
         self.feature_names = feature_names
@@ -160,7 +160,7 @@ class DaskDesign(Design):
 def dask_design(X: Any) -> DaskDesign:
     """The DaskDesign of a dask array or DataFrame; the row counts of a DataFrame's partitions are computed."""
     array = as_array("X", X, n_dims=2)
-    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+    names = np.array([str(name) for name in X.columns], dtype=object) if hasattr(X, "columns") else None
     if array.shape[0] < 2 or array.shape[1] < 1:
         raise ValueError(f"X has shape {array.shape}; give at least two samples and one feature.")
     return DaskDesign(array, feature_names=names)
