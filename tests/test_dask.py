@@ -47,7 +47,7 @@ CHUNKS = {
 @pytest.fixture(scope="module")
 def cluster():
     """Two worker processes, stopped in the end."""
-    options = {"processes": True, "host": "127.0.0.1", "dashboard_address": None}
+    options = {"processes": True, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, **options) as workers,
         Client(workers, set_as_default=False) as client,
