@@ -5,6 +5,8 @@ A new storage adds one line to ``STORAGES``.
 
 import tracemalloc
 
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from garrote import Moments, VariationalGarrote, VariationalGarroteCV, design, garrote_path
-from garrote.design import DenseDesign, Design, as_design
+from garrote.design import DenseDesign, Design, as_dense, as_design, is_dask
 from garrote.problem import Samples
 from garrote.sources import plink
 
@@ -57,6 +59,12 @@ STORAGES = {
     "polars": lambda X, folder: pl.DataFrame(X),
     "nested lists": lambda X, folder: X.tolist(),
     "PLINK": in_plink,
+    "dask rows": lambda X, folder: da.from_array(X, chunks=(20, -1)),
+    "dask columns": lambda X, folder: da.from_array(X, chunks=(-1, X.shape[1] // 2)),
+    "dask blocks float32": lambda X, folder: da.from_array(X.astype(np.float32), chunks=(40, X.shape[1] // 2)),
+    "dask int8": lambda X, folder: da.from_array(X.astype(np.int8), chunks=(40, X.shape[1] // 2)),
+    "dask sparse": lambda X, folder: da.from_array(X, chunks=(20, -1)).map_blocks(sparse.csr_array),
+    "dask frame": lambda X, folder: dd.from_pandas(pd.DataFrame(X).add_prefix("x"), npartitions=3),
 }
 
 #: What stands for X and y together.
@@ -270,7 +278,7 @@ def test_inputs_are_not_modified(storage, tmp_path):
     if isinstance(stored, Design):
         assert_array_equal(stored.columns(np.arange(X.shape[1])), X)
     else:
-        assert_array_equal(stored.toarray() if sparse.issparse(stored) else np.asarray(stored), X)
+        assert_array_equal(as_dense(stored.compute() if is_dask(stored) else stored), X)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, np.int64])

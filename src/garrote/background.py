@@ -23,10 +23,8 @@ from scipy.special import expit
 
 from garrote._loops import respond_to_columns
 from garrote.arrays import Array, Index
-from garrote.design import column_slabs
 from garrote.energy import bernoulli_term
 from garrote.problem import Block, Samples
-from garrote.threads import over_threads
 
 #: Resolution of the histogram of outside correlations.
 BINS = 4096
@@ -264,11 +262,5 @@ class DiffuseBackground:
 
 
 def _dual(samples: Samples, features: Index, response: Array) -> Array:
-    """A of Eq. (A), from slabs of columns."""
-
-    def one_slab(part: slice) -> Array:
-        root = samples.roots(features[part])
-        return (root * response[part]) @ root.T
-
-    n_rows = len(samples.y)
-    return np.eye(n_rows) + sum(over_threads(one_slab, column_slabs((n_rows, len(features)))))
+    """A of Eq. (A)."""
+    return np.eye(len(samples.y)) + samples.outer(features, response)

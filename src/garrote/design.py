@@ -14,6 +14,7 @@ the contract test.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from garrote._loops import COMPILED, column_moments
-from garrote.arrays import Array, Index
+from garrote.arrays import Array, Index, Split
 from garrote.threads import over_threads
 
 #: A pass visits X in slabs of columns with about so many elements (8 MB in float64).
@@ -44,6 +45,7 @@ class Design(ABC):
     """A matrix of inputs, asked only for passes, a few columns, and column moments."""
 
     shape: tuple[int, int]
+    remote = False  #: whether other processes make the passes, so that folds had better wait for each other
 
     #: The names of the columns, where they are known.
     feature_names: NDArray[Any] | None = None
@@ -78,6 +80,21 @@ class Design(ABC):
         """X·v with v = respond((Xᵀr)[part], part) for slices ``part`` of the features: a pass there and back."""
         everything = np.arange(self.shape[1])
         return self.dot(everything, respond(self.transpose_dot(r), slice(0, self.shape[1])))
+
+    def outer(self, features: Index, centre: Array, scale: Array) -> Array:
+        """Σ_i scale_i (x_i − centre_i)(x_i − centre_i)ᵀ of some features, n_samples × n_samples."""
+
+        def one_slab(part: slice) -> Array:
+            columns = self.columns(features[part]) - centre[part]
+            return (columns * scale[part]) @ columns.T
+
+        n_samples = self.shape[0]
+        parts = over_threads(one_slab, column_slabs((n_samples, len(features))))
+        return sum(parts, np.zeros((n_samples, n_samples)))
+
+    def condensed(self, y: Any, sample_weight: Any, splits: Sequence[Split]) -> tuple[Any, Any, Any, Sequence[Split]]:
+        """Inputs, outputs, weights and splits with the same moments in every part: where they are smaller, others."""
+        return self, y, sample_weight, splits
 
 
 class DenseDesign(Design):
@@ -183,10 +200,24 @@ class SparseDesign(Design):
         return SparseDesign(self.X.tocsr()[rows])
 
 
+def as_dense(X: Any) -> NDArray[Any]:
+    """A small array or sparse matrix as an array."""
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is lazy, a dask array or DataFrame; without importing dask."""
+    return hasattr(X, "__dask_graph__")
+
+
 def as_design(X: Any) -> Design:
-    """The Design of an array, memmap, sparse matrix or Design."""
+    """The Design of an array, memmap, sparse matrix, dask array or DataFrame, or Design."""
     if isinstance(X, Design):
         return X
+    if is_dask(X):
+        from garrote.sources.dask_arrays import dask_design
+
+        return dask_design(X)
     if sparse.issparse(X):
         return SparseDesign(X)
     return DenseDesign(X)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
+from joblib import parallel_config
 from sklearn.model_selection import check_cv
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from garrote.arrays import Array, Index
+from garrote.arrays import Array, Index, Split
 from garrote.base import LinearModel
 from garrote.checks import check_gammas, check_number, check_ridges
 from garrote.covariates import beside, find_covariates
-from garrote.design import Design
+from garrote.design import as_design, is_dask
 from garrote.path import Path, default_gammas, trace, wide_gammas
 from garrote.problem import Problem, Samples, as_problem
 from garrote.select import choose, validation_errors
@@ -52,24 +56,44 @@ class _Garrote(Described, LinearModel):
         self.n_iter_ = self.path_.n_iter
         self.n_samples_, self.y_variance_ = problem.n_samples, problem.sigma2_y
 
+    def _check_data(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """As for every linear model; but a dask collection stays where it is, and its y with it."""
+        if not is_dask(X):
+            return super()._check_data(X, y)
+        design = as_design(X)
+        _check_feature_names(self, X._meta, reset=True)
+        self.n_features_in_ = design.shape[1]
+        return design, y
+
+    def _columns(self, X: Any, features: Index) -> Any:
+        """Some columns of inputs to predict for; those of a dask collection stay lazy."""
+        if not is_dask(X):
+            return self._check_inputs(X).columns(features)
+        from garrote.sources.dask_arrays import lazy_columns
+
+        check_is_fitted(self)
+        _check_feature_names(self, X._meta, reset=False)
+        return lazy_columns(X, features, self.n_features_in_)
+
     def predict(self, X: Any, return_std: bool = False, unpenalized: Any = None) -> Any:
         """The expected response; with ``return_std`` also its predictive standard deviation.
+
+        Of a dask array or DataFrame they are dask arrays, computed when they are asked for.
 
         The variance is 1/β + Σ m_i (1 − m_i) w_i² (x_i − x̄_i)²: noise, and doubt about which features are in the model.
         A model that was fitted with covariates beside X needs theirs, ``unpenalized``, for these samples too.
         """
-        design = self._check_inputs(X)
         used = np.flatnonzero(self.coef_)
-        columns = design.columns(used)
-        mean = columns @ self.coef_[used] + self.intercept_ + self._covariate_part(design, unpenalized)
+        columns = self._columns(X, used)
+        mean = columns @ self.coef_[used] + self.intercept_ + self._covariate_part(X, unpenalized)
         if not return_std:
             return mean
         doubt = (self.inclusion_ * (1.0 - self.inclusion_) * self.slab_coef_**2)[used]
         return mean, np.sqrt(1.0 / self.beta_ + (columns - self.x_mean_[used]) ** 2 @ doubt)
 
-    def _covariate_part(self, design: Design, unpenalized: Any) -> Any:
+    def _covariate_part(self, X: Any, unpenalized: Any) -> Any:
         """What covariates beside X contribute to a prediction."""
-        given = 0 if unpenalized is None else np.size(unpenalized) // max(1, design.shape[0])
+        given = 0 if unpenalized is None else np.atleast_2d(unpenalized).shape[1]
         if given != self._n_beside:
             raise ValueError(
                 f"unpenalized has {given} covariates, but {type(self).__name__} was fitted with {self._n_beside} "
@@ -77,7 +101,7 @@ class _Garrote(Described, LinearModel):
             )
         if not given:
             return 0.0
-        return beside(design, unpenalized).right.columns(np.arange(given)) @ self.unpenalized_coef_
+        return beside(self._check_inputs(X), unpenalized).right.columns(np.arange(given)) @ self.unpenalized_coef_
 
 
 class VariationalGarrote(_Garrote):
@@ -197,9 +221,10 @@ class VariationalGarroteCV(_Garrote):
                 f"X is {type(X).__name__}, which cannot be split into folds; pass samples, or use VariationalGarrote."
             )
         X, y = self._check_data(X, y)
-        design, always = self._find_covariates(unpenalized, X)
-        samples = Samples(design, y, sample_weight, fit_intercept=self.fit_intercept, unpenalized=always)
-        splits = list(check_cv(self.cv).split(np.empty(len(y)), y))  # a Design is no array
+        splits: Sequence[Split] = list(check_cv(self.cv).split(np.empty(X.shape[0]), y))  # a Design is no array
+        X, always = self._find_covariates(unpenalized, X)
+        X, y, sample_weight, splits = as_design(X).condensed(y, sample_weight, splits)
+        samples = Samples(X, y, sample_weight, fit_intercept=self.fit_intercept, unpenalized=always)
         if not splits or not all(
             samples.weights[np.asarray(part, dtype=np.intp)].any() for split in splits for part in split
         ):
@@ -215,15 +240,16 @@ class VariationalGarroteCV(_Garrote):
         given = np.ndim(self.gammas) > 0
         self.ridges_ = check_ridges(self.ridges)
         self.gammas_ = check_gammas(self.gammas) if given else wide_gammas(samples, self.gammas, odds)
-        self.mse_path_, paths = validation_errors(
-            samples,
-            splits,
-            self.gammas_,
-            self.ridges_,
-            odds,
-            whole_grid=given,
-            n_jobs=self.n_jobs,
-        )
+        with parallel_config("sequential") if samples.design.remote else nullcontext():
+            self.mse_path_, paths = validation_errors(
+                samples,
+                splits,
+                self.gammas_,
+                self.ridges_,
+                odds,
+                whole_grid=given,
+                n_jobs=self.n_jobs,
+            )
         best = choose(self.mse_path_, one_standard_error=self.one_standard_error)
         self.ridge_ = float(self.ridges_[best.ridge])
         problem = samples

@@ -22,7 +22,7 @@ from garrote._loops import BlockDescent
 from garrote.arrays import Array, Index
 from garrote.checks import as_floats, check_inputs, check_outputs, check_prior_log_odds, check_weights
 from garrote.covariates import EXPLAINED, Projection, column_positions, find_covariates
-from garrote.design import Design, Respond, as_design, row_slabs
+from garrote.design import Design, Respond, as_design, is_dask, row_slabs
 
 #: Squared relative rounding below which a column's variance is that of a constant.
 CONSTANT = (16 * np.finfo(np.float64).eps) ** 2
@@ -214,6 +214,15 @@ class Samples(Problem):
         self.n_passes += 1
         fit = np.sqrt(self.weights) * (self.design.round_trip(weighted, respond) - self.x_mean @ v)
         return fit if self.projection is None else self.projection.remove(fit)
+
+    def outer(self, features: Index, scale: Array) -> Array:
+        """Σ_i scale_i x_i x_iᵀ of some features, in root coordinates."""
+        root_weights = np.sqrt(self.weights)
+        products = self.design.outer(features, self.x_mean[features], scale)
+        products *= np.multiply.outer(root_weights, root_weights)
+        if self.projection is None:
+            return products
+        return self.projection.remove(self.projection.remove(products).T)
 
     def roots(self, features: Index, rows: slice = slice(None)) -> Array:
         """Centred columns times √weight: rootᵀroot = χ."""
@@ -441,7 +450,8 @@ def as_problem(
             raise TypeError(f"X is {type(X).__name__}, from which no feature can be profiled out; pass the samples.")
         return X.profiled(column_positions(unpenalized, X.n_features))
     names: Any = X.feature_names if isinstance(X, Design) else getattr(X, "columns", None)
-    if not isinstance(X, Design):
-        X = check_inputs(X)
-    X, always = find_covariates(unpenalized, X, names)
+    design, always = find_covariates(
+        unpenalized, as_design(X if isinstance(X, Design) or is_dask(X) else check_inputs(X)), names
+    )
+    X, y, sample_weight, _ = design.condensed(y, sample_weight, ())
     return Samples(X, check_outputs(y, X.shape[0]), sample_weight, fit_intercept=fit_intercept, unpenalized=always)

@@ -8,14 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
-from garrote.arrays import Array, Index
+from garrote.arrays import Array, Split
 from garrote.path import Path, trace
 from garrote.problem import Samples
 from garrote.threads import one_blas_thread
 from garrote.watch import current_watch, identity_of
 from garrote.workingset import Model
-
-Split = tuple[Index, Index]
 
 #: Differences of the mean error below this fraction of its standard error count as ties.
 TIE = 0.25
