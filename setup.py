@@ -2,4 +2,6 @@
 
 from setuptools import Extension, setup
 
-setup(ext_modules=[Extension("garrote._fast", ["src/garrote/_fast.pyx"], optional=True)])
+COMPILED = ("_descent", "_fast")
+
+setup(ext_modules=[Extension(f"garrote.{name}", [f"src/garrote/{name}.pyx"], optional=True) for name in COMPILED])

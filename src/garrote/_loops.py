@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 try:
-    from garrote._fast import BlockDescent, gibbs_sweep, pmf_sweep
+    from garrote._descent import BlockDescent
+    from garrote._fast import gibbs_sweep, pmf_sweep
 
     COMPILED = True
 except ImportError:

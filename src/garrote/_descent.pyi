@@ -1,0 +1,29 @@
+from garrote.arrays import Array
+
+class BlockDescent:
+    n_iter: int
+    n_factorizations: int
+    converged: bool
+    def __init__(
+        self,
+        root: Array | None,
+        target: Array | None,
+        gram: Array,
+        chi: Array,
+        b: Array,
+        floor: float,
+        sigma2_y: float,
+        n_samples: float,
+    ) -> None: ...
+    def retarget(self, target: Array | None, b: Array, floor: float) -> None: ...
+    def run(
+        self,
+        theta: Array,
+        gamma: Array,
+        ridge: float,
+        beta: float | None,
+        tol: float,
+        max_iter: int,
+        most: float,
+    ) -> Array: ...
+    def result(self) -> tuple[Array, Array, Array, Array, Array, float, float, float]: ...

@@ -1,0 +1,452 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""One γ on one Block, compiled; :func:`garrote.minimise.minimise_plain` is the oracle.
+
+At most γ nearly all inclusions are tiny. So the features are split: the *strong* ones (m above a threshold) are solved
+jointly, with w and β profiled out and Newton steps on their m (Section 3 of the design; garrote.energy explains each
+line). The *weak* ones, whose interaction is of the order of their inclusions, are visited one after the other: for
+given others, w_i = ĉ_i/d_i and m_i = σ(γ_i + (βn/2) w_i² d_i) minimise F exactly (ĉ_i leaves out the feature's own part).
+Both lower F, so F never rises. A weak feature is never raised above the threshold by itself: it becomes strong, and
+the joint solve decides. Where the alternation is slow, the threshold falls, and at threshold zero all are solved jointly.
+"""
+
+from libc.math cimport exp, fabs, fmax, fmin, log, log1p, sqrt
+from scipy.linalg.cython_blas cimport daxpy, dsyrk, dtrsm
+from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
+
+from garrote._columns cimport dot_column, move_column, sigmoid
+
+import numpy as np
+
+cdef int ONE = 1
+cdef double NOISE_FLOOR = 1e-20
+cdef double THETA_MAX = 500.0
+cdef double DECIDED = 1e-4
+cdef double TRUST = 8.0
+cdef double SHORTEST_STEP = 1e-4
+cdef double ROUNDING = 1e-13
+cdef double TWO_PI = 6.283185307179586
+#: Inclusion above which a feature is strong, at first; after every few rounds it falls to a tenth.
+cdef double STRONG = 0.1
+cdef int PATIENCE = 10
+#: Weak features whose last change is at least this fraction of the largest are then solved jointly.
+cdef double SLOW = 0.3
+#: Changes of a weak contribution smaller than this, relative to the noise, wait.
+cdef double UNFELT = 1e-13
+
+
+cdef inline double bernoulli(double theta, double m, double gamma) noexcept nogil:
+    """One feature's −γm + m log m + (1 − m) log(1 − m)."""
+    if m < 1e-3:
+        return m * (theta - gamma) - m * (1.0 + m * (0.5 + m * (1.0 / 3.0 + m * (0.25 + 0.2 * m))))
+    return m * (theta - gamma) - fmax(theta, 0.0) - log1p(exp(-fabs(theta)))
+
+
+cdef class BlockDescent:
+    """The state of all features, and of the strong ones at two points: the present one and a trial."""
+
+    cdef:
+        const double[::1, :] root
+        const double[::1] target
+        const double[:, ::1] gram
+        const double[::1] chi, b, gamma
+        double floor, sigma2_y, n_samples, ridge, beta
+        bint has_root, fixed_beta
+        int width, rows
+        object state
+        double[::1] theta, m, w, v, goal  # of every feature
+        double[::1] base  # the residual without the strong features' part; where there is no root, its correlations
+        double[::1] e  # the residual, or its correlations
+        double base_squares, weak_spread, weak_bernoulli
+        bint risen
+        int n_strong, at
+        int[::1] strong
+        char[::1] is_strong, promoted
+        double[::1] moved
+        double[:, ::1] s_theta, s_m, s_w, s_v, s_goal, s_root_m, s_slack, chol  # of the strong ones, at both points
+        double noise[2]
+        double free_energy[2]
+        double residual[2]
+        double[::1] c, u, work, step, t, a
+        double[::1] inverse, hessian
+        int[::1] local
+        public int n_iter, n_factorizations
+        public bint converged
+
+    def __init__(self, root, target, gram, chi, b, double floor, double sigma2_y, double n_samples):
+        cdef int width = len(chi)
+        self.has_root = root is not None
+        self.root = root if self.has_root else np.empty((0, width), order="F")
+        self.gram, self.chi = gram, chi
+        self.sigma2_y, self.n_samples = sigma2_y, n_samples
+        self.width, self.rows = width, self.root.shape[0]
+        self.retarget(target, b, floor)
+        self.state = np.zeros((5, width))
+        self.theta, self.m, self.w, self.v, self.goal = self.state
+        self.base, self.e = np.empty((2, self.rows if self.has_root else width))
+        self.strong, self.local = np.empty((2, width), dtype=np.intc)
+        self.is_strong, self.promoted = np.zeros((2, width), dtype=np.int8)
+        self.moved = np.zeros(width)
+        self.s_theta, self.s_m, self.s_w, self.s_v, self.s_goal, self.s_root_m, self.s_slack = np.empty((7, 2, width))
+        self.chol = np.empty((2, width * width))
+        self.inverse, self.hessian = np.empty((2, width * width))
+        self.c, self.u, self.work, self.step, self.t, self.a = np.empty((6, width))
+
+    def retarget(self, target, b, double floor):
+        """Another y for the same features."""
+        self.target = target if self.has_root else np.empty(0)
+        self.b, self.floor = b, floor
+
+    def result(self):
+        """θ, m, w, v, the goal γ + (βn/2) w² d, the noise 1/β, F and the fixed-point residual at the present point."""
+        return (*self.state.copy(), self.noise[self.at], self.free_energy[self.at], self.residual[self.at])
+
+    def run(
+        self,
+        const double[::1] theta,
+        const double[::1] gamma,
+        double ridge,
+        beta,
+        double tol,
+        int max_iter,
+        double most,
+    ):
+        """Descend from θ; F at the start and after each step."""
+        cdef int i
+        cdef double weak_change
+        self.gamma, self.ridge = gamma, ridge
+        self.fixed_beta = beta is not None
+        self.beta = beta if self.fixed_beta else 0.0
+        energies = np.empty(max_iter + 2)
+        cdef double[::1] trace = energies
+        with nogil:
+            self.n_iter, self.n_factorizations, self.at = 0, 0, 0
+            for i in range(self.width):
+                self.promoted[i] = False
+                self.theta[i] = theta[i]
+                self.m[i] = sigmoid(theta[i])
+                self.v[i] = 0.0
+                self.w[i] = 0.0
+            self.choose_strong()
+            trace[0] = self.free_energy[self.at]
+            while True:
+                weak_change = 0.0
+                self.risen = False
+                if self.n_strong < self.width:
+                    weak_change = self.visit_weak()
+                    if self.risen:
+                        self.choose_strong()
+                    else:
+                        self.evaluate(self.at, True)
+                trace[self.n_iter + 1] = self.free_energy[self.at]
+                self.converged = self.residual[self.at] <= tol and weak_change <= tol and not self.risen
+                if self.converged or self.n_iter >= max_iter or self.selected() > most:
+                    break
+                if not self.descend() and weak_change <= tol and not self.risen:
+                    self.converged = True
+                    break
+                self.n_iter += 1
+                if self.n_iter % PATIENCE == 0 and self.n_strong < self.width:
+                    self.promote(weak_change)
+            self.finish()
+        return energies[: self.n_iter + 2]
+
+    cdef int selected(self) noexcept nogil:
+        cdef int p, count = 0
+        for p in range(self.n_strong):
+            count += self.s_theta[self.at, p] > 0.0
+        return count
+
+    # ---- strong and weak -----------------------------------------------------------------------------------
+
+    cdef void scatter(self) noexcept nogil:
+        """The strong features' state into that of all."""
+        cdef int p, i, k = self.at
+        for p in range(self.n_strong):
+            i = self.strong[p]
+            self.theta[i], self.m[i] = self.s_theta[k, p], self.s_m[k, p]
+            self.w[i], self.v[i], self.goal[i] = self.s_w[k, p], self.s_v[k, p], self.s_goal[k, p]
+
+    cdef void choose_strong(self) noexcept nogil:
+        """Split the features anew, and solve for the strong ones as they are."""
+        cdef int i, n = 0, heaviest = 0
+        cdef double d
+        self.scatter_if_any()
+        self.weak_spread, self.weak_bernoulli = 0.0, 0.0
+        for i in range(self.width):
+            self.is_strong[i] = self.promoted[i] or self.m[i] > STRONG
+            if self.m[i] > self.m[heaviest]:
+                heaviest = i
+        self.is_strong[heaviest] = True
+        for i in range(self.width):
+            if self.is_strong[i]:
+                self.strong[n] = i
+                self.s_theta[self.at, n] = self.theta[i]
+                n += 1
+            else:
+                d = self.chi[i] * (1.0 + self.ridge)
+                self.weak_spread += (d - self.m[i] * self.chi[i]) * self.m[i] * self.w[i] * self.w[i]
+                self.weak_bernoulli += bernoulli(self.theta[i], self.m[i], self.gamma[i])
+        self.n_strong = n
+        self.rebuild_base()
+        self.evaluate(self.at, False)
+
+    cdef void promote(self, double largest) noexcept nogil:
+        """Let the weak features that come to rest most slowly be solved jointly."""
+        cdef int i
+        for i in range(self.width):
+            if not self.is_strong[i] and self.moved[i] > SLOW * largest:
+                self.promoted[i] = True
+        self.choose_strong()
+
+    cdef void scatter_if_any(self) noexcept nogil:
+        if self.n_factorizations:
+            self.scatter()
+
+    cdef void rebuild_base(self) noexcept nogil:
+        """The residual without the strong features' part, from the weak features' v."""
+        cdef int i
+        for i in range(<int>self.base.shape[0]):
+            self.base[i] = self.target[i] if self.has_root else self.b[i]
+        for i in range(self.width):
+            if not self.is_strong[i]:
+                self.remove(i, self.v[i], self.base)
+        self.measure_base()
+
+    cdef void measure_base(self) noexcept nogil:
+        cdef int i
+        if self.has_root:
+            return
+        self.base_squares = self.sigma2_y
+        for i in range(self.width):
+            if not self.is_strong[i]:
+                self.base_squares -= self.v[i] * (self.b[i] + self.base[i])
+
+    cdef inline void remove(self, int i, double change, double[::1] residual) noexcept nogil:
+        """What is left of a residual (or of its correlations) when v_i has grown by `change`."""
+        cdef double minus = -change
+        if self.has_root:
+            move_column(self.root, i, change, residual)
+        elif change != 0.0:
+            daxpy(&self.width, &minus, <double *>&self.gram[i, 0], &ONE, &residual[0], &ONE)
+
+    cdef inline double correlation(self, int i, double[::1] residual) noexcept nogil:
+        return dot_column(self.root, i, residual) if self.has_root else residual[i]
+
+    cdef double visit_weak(self) noexcept nogil:
+        """Minimise F over (m_i, w_i) of each weak feature in turn; the largest change that was called for."""
+        cdef int i, p
+        cdef double largest = 0.0, cap = log(STRONG / (1.0 - STRONG)) + 1e-9
+        cdef double beta = self.precision(self.at), d, w, goal, theta, m, change
+        self.weak_spread, self.weak_bernoulli = 0.0, 0.0
+        for i in range(self.width):
+            if self.is_strong[i]:
+                continue
+            d = self.chi[i] * (1.0 + self.ridge)
+            w = (self.correlation(i, self.e) + self.chi[i] * self.v[i]) / d
+            goal = self.gamma[i] + 0.5 * beta * self.n_samples * w * w * d
+            theta = goal
+            if goal > cap:
+                self.risen = True
+                theta = fmax(cap, self.theta[i])
+            m = sigmoid(theta)
+            self.moved[i] = fabs(m - self.m[i])
+            largest = fmax(largest, self.moved[i])
+            change = m * w - self.v[i]
+            if change * change * self.chi[i] * beta > UNFELT * UNFELT:
+                self.remove(i, change, self.e)
+                self.v[i] = m * w
+            self.theta[i], self.m[i], self.w[i], self.goal[i] = theta, m, w, goal
+            self.weak_spread += (d - m * self.chi[i]) * m * w * w
+            self.weak_bernoulli += bernoulli(theta, m, self.gamma[i])
+        for i in range(<int>self.e.shape[0]):
+            self.base[i] = self.e[i]
+        for p in range(self.n_strong):
+            self.remove(self.strong[p], -self.s_v[self.at, p], self.base)
+        self.measure_base()
+        return largest
+
+    # ---- the strong features -------------------------------------------------------------------------------
+
+    cdef bint descend(self) noexcept nogil:
+        """Newton's step if it lowers F, or the longest of the fixed-point step's halves, quarters, … that does."""
+        cdef int p, k = self.at
+        cdef double length = 1.0
+        self.newton(k)
+        for p in range(self.n_strong):
+            self.step[p] = fmin(fmax(self.step[p], -TRUST), TRUST)
+        if self.attempt(1.0):
+            return True
+        for p in range(self.n_strong):
+            self.step[p] = self.s_goal[k, p] - self.s_theta[k, p]
+        while length >= SHORTEST_STEP:
+            if self.attempt(length):
+                return True
+            length *= 0.5
+        self.fit(k)
+        return False
+
+    cdef bint attempt(self, double length) noexcept nogil:
+        cdef int p, k = self.at, trial = 1 - self.at
+        for p in range(self.n_strong):
+            self.s_theta[trial, p] = self.s_theta[k, p] + length * self.step[p]
+        self.evaluate(trial, False)
+        if self.free_energy[trial] <= self.free_energy[k] or (
+            self.free_energy[trial] - self.free_energy[k] <= self.rounding_error(k)
+            and self.residual[trial] < self.residual[k]
+        ):
+            self.at = trial
+            return True
+        return False
+
+    cdef double fit(self, int k) noexcept nogil:
+        """⟨(y − x·v)²⟩ with the k-th point's v; its residual is left in e, the strong features' correlations in c."""
+        cdef int i, p
+        cdef double total
+        for i in range(<int>self.e.shape[0]):
+            self.e[i] = self.base[i]
+        for p in range(self.n_strong):
+            self.remove(self.strong[p], self.s_v[k, p], self.e)
+        if self.has_root:
+            total = self.floor
+            for i in range(self.rows):
+                total += self.e[i] * self.e[i]
+        else:
+            total = self.base_squares
+            for p in range(self.n_strong):
+                total -= self.s_v[k, p] * (self.base[self.strong[p]] + self.e[self.strong[p]])
+        for p in range(self.n_strong):
+            self.c[p] = self.correlation(self.strong[p], self.e)
+        return total
+
+    cdef void factorize(self, int k) noexcept nogil:
+        """The Cholesky factor of M = S χ S + diag(slack), lower, column by column."""
+        cdef int p, q, i, info, tries, n = self.n_strong
+        cdef double *L = &self.chol[k, 0]
+        cdef double jitter = 0.0, s
+        self.n_factorizations += 1
+        for p in range(n):
+            i = self.strong[p]
+            self.s_m[k, p] = sigmoid(self.s_theta[k, p])
+            self.s_root_m[k, p] = sqrt(self.s_m[k, p])
+            self.s_slack[k, p] = self.chi[i] * (1.0 + self.ridge - self.s_m[k, p])
+        for tries in range(3):
+            for p in range(n):
+                i, s = self.strong[p], self.s_root_m[k, p]
+                for q in range(p, n):
+                    L[p * n + q] = self.gram[i, self.strong[q]] * s * self.s_root_m[k, q]
+                L[p * n + p] = (L[p * n + p] + self.s_slack[k, p]) * (1.0 + jitter)
+            dpotrf("L", &n, L, &n, &info)
+            if info == 0:
+                return
+            jitter = 1e-12 if tries == 0 else 1e-9
+
+    cdef void evaluate(self, int k, bint factorized) noexcept nogil:
+        """F and all that belongs to it at the k-th point's θ; the factor may be known from before."""
+        cdef int i, p, n = self.n_strong, info
+        cdef double d, total, beta
+        if not factorized:
+            self.factorize(k)
+        for p in range(n):
+            self.u[p] = self.s_root_m[k, p] * self.correlation(self.strong[p], self.base)
+        dpotrs("L", &n, &ONE, &self.chol[k, 0], &n, &self.u[0], &n, &info)
+        self.set_v(k)
+        self.fit(k)
+        for p in range(n):  # one step of iterative refinement
+            self.work[p] = self.s_root_m[k, p] * self.c[p] - self.s_slack[k, p] * self.u[p]
+        dpotrs("L", &n, &ONE, &self.chol[k, 0], &n, &self.work[0], &n, &info)
+        for p in range(n):
+            self.u[p] += self.work[p]
+        self.set_v(k)
+        total = self.fit(k) + self.weak_spread
+        for p in range(n):
+            total += self.s_slack[k, p] * self.u[p] * self.u[p]
+            i = self.strong[p]
+            self.s_w[k, p] = (self.c[p] + self.chi[i] * self.s_v[k, p]) / (self.chi[i] * (1.0 + self.ridge))
+        self.noise[k] = total
+        beta = self.precision(k)
+        self.free_energy[k] = self.gaussian(k) + self.weak_bernoulli
+        self.residual[k] = 0.0
+        for p in range(n):
+            i = self.strong[p]
+            d = self.chi[i] * (1.0 + self.ridge)
+            self.s_goal[k, p] = self.aim(i, beta, self.s_w[k, p])
+            self.residual[k] = fmax(self.residual[k], fabs(sigmoid(self.s_goal[k, p]) - self.s_m[k, p]))
+            self.free_energy[k] += bernoulli(self.s_theta[k, p], self.s_m[k, p], self.gamma[i])
+
+    cdef void set_v(self, int k) noexcept nogil:
+        cdef int p
+        for p in range(self.n_strong):
+            self.s_v[k, p] = self.s_root_m[k, p] * self.u[p]
+
+    cdef inline double aim(self, int i, double beta, double w) noexcept nogil:
+        """θ by Eq. (m): γ + (βn/2) w² d."""
+        return fmin(self.gamma[i] + 0.5 * beta * self.n_samples * w * w * self.chi[i] * (1.0 + self.ridge), THETA_MAX)
+
+    cdef inline double gaussian(self, int k) noexcept nogil:
+        cdef double beta = self.precision(k)
+        return 0.5 * self.n_samples * (log(TWO_PI / beta) + beta * self.noise[k])
+
+    cdef double rounding_error(self, int k) noexcept nogil:
+        cdef double good = self.sigma2_y / fmax(self.noise[k], NOISE_FLOOR * self.sigma2_y)
+        return ROUNDING * (1.0 + fabs(self.free_energy[k]) + 0.01 * self.n_samples * sqrt(good))
+
+    cdef double precision(self, int k) noexcept nogil:
+        return self.beta if self.fixed_beta else 1.0 / fmax(self.noise[k], NOISE_FLOOR * self.sigma2_y)
+
+    cdef void newton(self, int k) noexcept nogil:
+        """The step in θ: Newton's on the undecided features, the fixed-point step on the others."""
+        cdef int i, p, q, n = self.n_strong, undecided = 0, info
+        cdef double beta = self.precision(k)
+        cdef double one = 1.0, zero = 0.0, spread, d, rank_one
+        for p in range(n):
+            i = self.strong[p]
+            self.step[p] = self.s_goal[k, p] - self.s_theta[k, p]
+            spread = self.s_m[k, p] * sigmoid(-self.s_theta[k, p])
+            if spread > DECIDED:
+                self.local[undecided] = p
+                self.t[undecided] = sqrt(spread)
+                self.a[undecided] = self.s_w[k, p] * self.chi[i] * (1.0 + self.ridge) / self.s_root_m[k, p]
+                undecided += 1
+        if undecided == 0:
+            return
+        # M⁻¹ on the undecided features: with X = L⁻¹E it is XᵀX
+        for p in range(undecided):
+            for q in range(n):
+                self.inverse[p * n + q] = 0.0
+            self.inverse[p * n + self.local[p]] = 1.0
+        dtrsm("L", "L", "N", "N", &n, &undecided, &one, &self.chol[k, 0], &n, &self.inverse[0], &n)
+        dsyrk("L", "T", &undecided, &n, &one, &self.inverse[0], &n, &zero, &self.hessian[0], &undecided)
+        rank_one = 0.5 * self.n_samples
+        if self.fixed_beta or self.noise[k] <= NOISE_FLOOR * self.sigma2_y:
+            rank_one = 0.0
+        for p in range(undecided):
+            i = self.strong[self.local[p]]
+            self.work[p] = beta * self.s_w[k, self.local[p]] ** 2 * self.chi[i] * (1.0 + self.ridge)
+        for p in range(undecided):
+            for q in range(p, undecided):
+                self.hessian[p * undecided + q] = self.t[p] * self.t[q] * (
+                    -beta * self.n_samples * self.a[p] * self.a[q] * self.hessian[p * undecided + q]
+                    - rank_one * self.work[p] * self.work[q]
+                )
+            d = self.chi[self.strong[self.local[p]]] * (1.0 + self.ridge)
+            self.hessian[p * undecided + p] += 1.0 + self.t[p] * self.t[p] * beta * self.n_samples * self.a[p] * self.a[p] / d
+        dpotrf("L", &undecided, &self.hessian[0], &undecided, &info)
+        if info != 0:
+            return
+        for p in range(undecided):
+            self.u[p] = self.t[p] * self.step[self.local[p]]
+        dpotrs("L", &undecided, &ONE, &self.hessian[0], &undecided, &self.u[0], &undecided, &info)
+        for p in range(undecided):
+            self.step[self.local[p]] = self.u[p] / self.t[p]
+
+    cdef void finish(self) noexcept nogil:
+        """Everything of every feature at the end, the residual of Eq. (m) with it."""
+        cdef int i, k = self.at
+        cdef double beta
+        self.scatter()
+        beta = self.precision(k)
+        for i in range(self.width):
+            if not self.is_strong[i]:
+                self.w[i] = (self.correlation(i, self.e) + self.chi[i] * self.v[i]) / (self.chi[i] * (1.0 + self.ridge))
+                self.goal[i] = self.aim(i, beta, self.w[i])
+                self.residual[k] = fmax(self.residual[k], fabs(sigmoid(self.goal[i]) - self.m[i]))
