@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 SETUP := pyproject.toml $(wildcard setup.py)
 
-.PHONY: help run test lint bench real clean
+.PHONY: help run test browser lint bench real clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,7 +21,10 @@ $(VENV)/.installed: $(SETUP) | $(BIN)/python
 run: $(VENV)/.installed ## fit the embedded examples, show the result, write the report
 	$(BIN)/garrote demo
 
-test: $(VENV)/.installed ## run the tests
+browser:
+	@tests/install_browser.sh
+
+test: $(VENV)/.installed browser ## run the tests (they need Chromium or Chrome, and install it if they can)
 	$(BIN)/python -m pytest --numprocesses auto
 
 lint: $(VENV)/.installed ## ruff and mypy

@@ -9,12 +9,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from garrote.problem import Samples, as_problem
+from garrote.problem import as_problem
 from garrote.report.columns import inspect
 from garrote.report.findings import Report, path_data, selection
-from garrote.report.folds import Result, rivals, validate
-from garrote.report.page import fill
+from garrote.report.folds import compare, validate
+
+try:
+    from garrote.report.page import fill
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] not in ("jinja2", "markupsafe", "plotly"):
+        raise
+    message = "the report needs plotly and jinja2; install them with: pip install 'garrote[report]'"
+    raise ModuleNotFoundError(message, name=error.name) from error
 
 __all__ = ["render"]
 
@@ -31,27 +39,29 @@ def render(model: Any, X: Any, y: Any, *, names: list[str], title: str, command:
     command : that made the fit, to be repeated
     seed : of whatever was random, or None if nothing was
     """
+    check_is_fitted(model)
     problem = as_problem(X, y, fit_intercept=model.fit_intercept)
-    if len(names) != problem.n_features:
-        raise ValueError(f"names has {len(names)} entries, but X has {problem.n_features} features; give one for each.")
+    n_features = problem.n_features
+    if n_features != model.n_features_in_:
+        raise ValueError(f"X has {n_features} features, but the model was fitted to {model.n_features_in_}.")
+    if len(names) != n_features:
+        raise ValueError(f"names has {len(names)} entries, but X has {n_features} features; give one for each.")
+    names = [str(name) for name in names]
     chosen = int(np.argmin(np.abs(model.path_.gammas - model.gamma_)))
     rows = selection(model, problem)
-    errors, results = None, []
-    if isinstance(problem, Samples):
-        errors, splits = validate(model, problem, X, y)
-        own = Result("Variational Garrote", errors[chosen], int((model.inclusion_ > 0.5).sum()))
-        results = [own, *(rivals(problem, splits) if splits is not None else [])]
+    validation = validate(model, problem, X, y)
+    results = [] if validation is None else compare(model, validation, chosen)
     return fill(
         Report(
             title=title,
             command=command,
             seed=seed,
-            names=[str(name) for name in names],
+            names=names,
             model=model,
             problem=problem,
             rows=rows,
             columns=inspect(problem, rows),
             results=results,
-            path=path_data(model.path_, chosen, rows, problem, names, errors),
+            path=path_data(model.path_, chosen, rows, problem, names, validation and validation.errors),
         )
     )

@@ -62,22 +62,25 @@ def fill(report: Report) -> str:
 
 def headline(report: Report) -> str:
     """The finding in a sentence."""
+    if not report.results:
+        return f"{_finding(report)}; noise level {number(report.model.beta_**-0.5)}."
+    errors = report.results[0].errors
+    expected = f"expected error {_with_spread(errors)} (mean squared, on unseen samples)"
+    if report.problem.sigma2_y == 0.0:
+        return f"The response is constant; {expected}."
+    explained = 1.0 - float(errors.mean()) / report.problem.sigma2_y
+    if explained <= 0.0:
+        return f"{_finding(report)}; {expected}, no better than the mean of the response."
+    return f"{_finding(report)}; {expected}, {100 * explained:.0f} % of the variance explained."
+
+
+def _finding(report: Report) -> str:
     n_selected, n_features = report.n_selected, report.problem.n_features
     if n_selected == 0:
-        sentence = f"None of {n_features} features carries a signal that shows"
-    else:
-        sentence = f"{n_selected} of {n_features} features {'carries' if n_selected == 1 else 'carry'} the signal"
-    if not report.results:
-        return f"{sentence}; noise level {number(report.model.beta_**-0.5)}."
-    errors = report.results[0].errors
-    sentence += f"; expected error {_with_spread(errors)} (mean squared, on unseen samples)"
-    if report.problem.sigma2_y > 0:
-        sentence += f", {_share(1.0 - errors.mean() / report.problem.sigma2_y)} of the variance explained"
-    return sentence + "."
-
-
-def _share(explained: float) -> str:
-    return f"{100 * max(0.0, explained):.0f} %"
+        return f"None of {n_features} features carries a signal that shows"
+    if n_selected > max(1, n_features // 2):
+        return f"The signal does not look sparse, {n_selected} of {n_features} features are used"
+    return f"{n_selected} of {n_features} features {'carries' if n_selected == 1 else 'carry'} the signal"
 
 
 def _with_spread(errors: Array) -> str:
@@ -123,13 +126,14 @@ def _table(report: Report) -> list[dict[str, Any]]:
 
 
 def _comparison(results: list[Result]) -> list[dict[str, Any]]:
-    """A row for each method."""
+    """A row for each method; an error relative to one of zero has no meaning."""
+    own = float(results[0].errors.mean()) if results else 0.0
     return [
         {
             "method": result.method,
             "error": float(result.errors.mean()),
             "shown": _with_spread(result.errors),
-            "ratio": float(result.errors.mean() / results[0].errors.mean()),
+            "ratio": float(result.errors.mean()) / own if own > 0.0 else None,
             "n_selected": result.n_selected,
         }
         for result in results
