@@ -6,6 +6,7 @@
   const byId = (id) => document.getElementById(id);
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const palette = ["#3b7dd8", "#d9822b", "#2e9d6b", "#c94f7c", "#8a63d2", "#b58b00", "#2a9bb0", "#a0522d"];
+  const grey = "#98a2ad"; // of features that the fit does not select
 
   const shown = (value, digits = 4) =>
     value === null ? "not known" : String(Number(value.toPrecision(digits))).replace("-", "−");
@@ -22,7 +23,7 @@
   function curves(key) {
     const groups = new Map();
     data.curves.forEach((curve, i) => {
-      const colour = curve.inclusion[data.chosen] > 0.5 ? palette[i % palette.length] : "#98a2ad";
+      const colour = curve.inclusion[data.chosen] > 0.5 ? palette[i % palette.length] : grey;
       if (!groups.has(colour)) groups.set(colour, { x: [], y: [], text: [] });
       const group = groups.get(colour);
       group.x.push(...positions, null);
@@ -30,7 +31,7 @@
       group.text.push(...positions.map(() => curve.name), "");
     });
     return [...groups].reverse().map(([colour, points]) => ({
-      ...points, mode: "lines", type: "scatter", line: { width: 2, color: colour }, hovertemplate: "%{text}: %{y:.4g}<extra></extra>",
+      ...points, mode: "lines", type: "scatter", line: { width: colour === grey ? 1 : 2, color: colour }, hovertemplate: "%{text}: %{y:.4g}<extra></extra>",
     }));
   }
 
