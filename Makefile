@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 SETUP := pyproject.toml $(wildcard setup.py)
 
-.PHONY: help run test browser lint bench real clean
+.PHONY: help run test browser docs lint bench real clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,6 +27,14 @@ browser:
 test: $(VENV)/.installed browser ## run the tests (they need Chromium or Chrome, and install it if they can)
 	$(BIN)/python -m pytest --numprocesses auto
 
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.installed-docs ## build the site into docs/_build/html, warnings as errors, and check its links
+	$(BIN)/python -m sphinx -b html -q -n -W --keep-going docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
+
 lint: $(VENV)/.installed ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -46,4 +54,4 @@ real: $(VENV)/.installed ## test error on real data beside LassoCV, RidgeCV, Ela
 	$(BIN)/python benchmarks/real.py $(ARGS)
 
 clean: ## remove the environments and caches
-	rm -rf .venv* .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info
+	rm -rf .venv* docs/_build docs/_generated docs/auto_gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info

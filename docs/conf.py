@@ -22,6 +22,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "home_picture",
     "mathml",
+    "plain_docstrings",
 ]
 exclude_patterns = ["_build", "gallery", "extensions"]
 templates_path = ["_templates"]
