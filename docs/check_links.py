@@ -25,7 +25,9 @@ class Page(HTMLParser):
 
 def broken_links(site: Path) -> list[str]:
     """A sentence for each link to a file or an anchor that is not there."""
-    files = [file.resolve() for file in site.rglob("*.html") if "_static" not in file.parts]  # there are templates in it
+    files = [
+        file.resolve() for file in site.rglob("*.html") if "_static" not in file.parts
+    ]  # there are templates in it
     pages = {file: Page(file.read_text(encoding="utf-8")) for file in files}
     found = []
     for file, page in pages.items():

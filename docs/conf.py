@@ -51,7 +51,8 @@ html_theme_options = {
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"index": []}
+html_context = {"default_mode": "auto"}
+html_sidebars = dict.fromkeys(["index", "guide", "theory", "reproduction", "benchmarks", "design"], [])
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",

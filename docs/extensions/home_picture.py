@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.linear_model import LassoCV
 
 from garrote import VariationalGarroteCV
+from garrote.comparators.registry import selected
 from garrote.datasets import example2
 
 
@@ -24,9 +25,7 @@ def draw(app):
         true = data.coef != 0
         ax.plot(position[true], data.coef[true], "o", mfc="none", mec="#b3261e", ms=9, label="true")
         error = np.abs(model.coef_ - data.coef).sum()
-        ax.set(
-            title=f"{name}: {np.sum(np.abs(model.coef_) > 0.01)} of 100 used, Σ|error| = {error:.2f}", xlabel="feature"
-        )
+        ax.set(title=f"{name}: {selected(model).sum()} of 100 used, Σ|error| = {error:.2f}", xlabel="feature")
         ax.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("coefficient")
     axes[0].legend(frameon=False)

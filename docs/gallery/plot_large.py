@@ -44,8 +44,8 @@ counts = sparse.random_array(
     (500, 20_000), density=0.01, format="csc", rng=rng, data_sampler=lambda size: rng.poisson(1, size) + 1.0
 )
 true = rng.choice(counts.shape[1], 8, replace=False)
-y = counts[:, true].sum(axis=1) + 0.1 * rng.standard_normal(500)
-sparse_path = garrote_path(counts, y, gammas=np.linspace(-60.0, -12.0, 13))
+y = counts[:, true].sum(axis=1) + rng.standard_normal(500)
+sparse_path = garrote_path(counts, y, gammas=np.linspace(-24.0, -10.0, 15))
 print(f"{counts.nnz} entries, {sparse_path.n_passes} passes")
 
 fig, ax = plt.subplots(layout="constrained")
