@@ -52,7 +52,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = dict.fromkeys(["index", "guide", "theory", "reproduction", "benchmarks", "design"], [])
+html_sidebars = {page: [] for page in ("index", "guide", "theory", "reproduction", "benchmarks", "design")}
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",

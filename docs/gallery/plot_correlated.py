@@ -34,7 +34,7 @@ place = np.arange(len(columns))
 ax.barh(place + 0.2, inclusions[0], 0.4, label="inclusion in the first study")
 ax.barh(place - 0.2, (inclusions > 0.5).mean(axis=0), 0.4, label="share of studies that select it")
 ax.set_yticks(place, columns)
-ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 # %%
 # A group as a whole can be certain though its members are not.

@@ -41,6 +41,6 @@ ax.set(ylabel="inclusion")
 ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 # %%
-# Displacement, weight and cylinders are strongly correlated. The exact posterior leaves some room for displacement beside
-# weight; the factorised approximations understate such doubts.
+# Displacement, weight and cylinders are strongly correlated. The exact posterior leaves some room for displacement
+# beside weight; the factorised approximations understate such doubts.
 print(np.corrcoef(X[:, [0, 1, 3]].T).round(2))

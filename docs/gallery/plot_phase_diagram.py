@@ -26,5 +26,5 @@ for r, name in zip(rho, X.columns, strict=True):
     ax.axvline(r, color="C0", lw=0.8)
     ax.text(r, 2, name, rotation=90, va="bottom", ha="center", fontsize="small")
 ax.set(xlabel="squared correlation ρ", ylabel="γ", xlim=(0, 0.6), ylim=(-150, 0))
-ax.legend(frameon=False, loc="lower right")
+ax.legend(frameon=False, loc="lower left")
 print(f"critical point for {n_samples} samples: rho* = {critical:.3f}, gamma* = {gamma_star(n_samples):.1f}")
