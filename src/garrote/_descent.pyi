@@ -25,5 +25,7 @@ class BlockDescent:
         tol: float,
         max_iter: int,
         most: float,
+        rival: Array | None,
+        rival_energy: float,
     ) -> Array: ...
     def result(self) -> tuple[Array, Array, Array, Array, Array, float, float, float]: ...

@@ -30,6 +30,10 @@ cdef double STRONG = 0.1
 cdef int PATIENCE = 10
 #: Weak features whose last change is at least this fraction of the largest are then solved jointly.
 cdef double SLOW = 0.3
+#: A descent has come to a rival when no inclusion differs by more than this.
+cdef double HOME = 0.05
+#: It is hopeless when so many times the decrease that Newton's step promises (½ of λ²) does not reach the rival.
+cdef double HOPE = 20.0
 #: Changes of a weak contribution smaller than this, relative to the noise, wait.
 cdef double UNFELT = 1e-13
 
@@ -61,6 +65,9 @@ cdef class BlockDescent:
         int n_strong, at
         int[::1] strong
         char[::1] is_strong, promoted
+        const double[::1] rival
+        double rival_energy
+        bint has_rival
         double[::1] moved
         double[:, ::1] s_theta, s_m, s_w, s_v, s_goal, s_root_m, s_slack, chol  # of the strong ones, at both points
         double noise[2]
@@ -109,10 +116,20 @@ cdef class BlockDescent:
         double tol,
         int max_iter,
         double most,
+        rival,
+        double rival_energy,
     ):
-        """Descend from θ; F at the start and after each step."""
+        """Descend from θ; F at the start and after each step.
+
+        The descent is abandoned when it selects more than ``most`` features, or when it comes close to the inclusions
+        ``rival``, or will end above ``rival_energy``.
+        """
         cdef int i
         cdef double weak_change
+        self.has_rival = rival is not None
+        self.rival_energy = rival_energy
+        if self.has_rival:
+            self.rival = rival
         self.gamma, self.ridge = gamma, ridge
         self.fixed_beta = beta is not None
         self.beta = beta if self.fixed_beta else 0.0
@@ -139,7 +156,10 @@ cdef class BlockDescent:
                         self.evaluate(self.at, True)
                 trace[self.n_iter + 1] = self.free_energy[self.at]
                 self.converged = self.residual[self.at] <= tol and weak_change <= tol and not self.risen
-                if self.converged or self.n_iter >= max_iter or self.selected() > most:
+                if self.converged or self.n_iter >= max_iter or self.selected() > most or self.at_rival():
+                    break
+                self.newton(self.at)
+                if self.has_rival and self.hopeless():
                     break
                 if not self.descend() and weak_change <= tol and not self.risen:
                     self.converged = True
@@ -155,6 +175,29 @@ cdef class BlockDescent:
         for p in range(self.n_strong):
             count += self.s_theta[self.at, p] > 0.0
         return count
+
+    cdef bint at_rival(self) noexcept nogil:
+        """Whether the descent has come, from above, to where the rival is."""
+        cdef int i, p, k = self.at
+        if not self.has_rival or self.free_energy[k] < self.rival_energy:
+            return False
+        for p in range(self.n_strong):
+            if fabs(self.s_m[k, p] - self.rival[self.strong[p]]) > HOME:
+                return False
+        for i in range(self.width):
+            if not self.is_strong[i] and self.rival[i] > STRONG + HOME:
+                return False
+        return True
+
+    cdef bint hopeless(self) noexcept nogil:
+        """Whether F will stay above the rival's, as the Newton step predicts."""
+        cdef int p, k = self.at
+        cdef double promised = 0.0
+        for p in range(self.n_strong):
+            promised += (
+                (self.s_goal[k, p] - self.s_theta[k, p]) * self.step[p] * self.s_m[k, p] * sigmoid(-self.s_theta[k, p])
+            )
+        return 0.0 <= promised < 1.0 and self.free_energy[k] - HOPE * promised > self.rival_energy
 
     # ---- strong and weak -----------------------------------------------------------------------------------
 
@@ -244,10 +287,10 @@ cdef class BlockDescent:
             d = self.chi[i] * (1.0 + self.ridge)
             w = (self.correlation(i, self.e) + self.chi[i] * self.v[i]) / d
             goal = self.gamma[i] + 0.5 * beta * self.n_samples * w * w * d
+            if goal > cap:  # leave it as it is, for the joint solve
+                self.risen = self.promoted[i] = True
+                goal = self.theta[i]
             theta = goal
-            if goal > cap:
-                self.risen = True
-                theta = fmax(cap, self.theta[i])
             m = sigmoid(theta)
             self.moved[i] = fabs(m - self.m[i])
             largest = fmax(largest, self.moved[i])
@@ -271,7 +314,6 @@ cdef class BlockDescent:
         """Newton's step if it lowers F, or the longest of the fixed-point step's halves, quarters, … that does."""
         cdef int p, k = self.at
         cdef double length = 1.0
-        self.newton(k)
         for p in range(self.n_strong):
             self.step[p] = fmin(fmax(self.step[p], -TRUST), TRUST)
         if self.attempt(1.0):

@@ -1,17 +1,22 @@
-"""Exchange moves: leave a local minimum by swapping, adding or dropping one selected feature.
+"""Exchange moves: leave a local minimum by swapping, adding or dropping selected features.
 
 With the selected features O (m > ½) held at their m and all others at zero, v = P b_O with
 P = (χ_OO + diag(d/m − χ))⁻¹. Dropping i raises E by v_i²/P_ii. Adding j lowers it by c_j²/s_j, with
 s_j = d_j − χ_jO P χ_Oj. After i was dropped, c_j and s_j become c_j + G_ji v_i/P_ii and s_j + G_ji²/P_ii, with G = χ P.
 So the F of every drop, add and swap follows from one small inverse, and only the best few are solved.
+
+Among strongly correlated features several must often be swapped at once, though each swap alone raises F. So a *chain*
+makes the best swap, uphill or not, then the best one among the features that were not touched yet, and so on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.special import expit
 
 from garrote.arrays import Array, Index
@@ -21,56 +26,119 @@ from garrote.problem import Block
 SLACK = 1.0
 
 #: So many of the best moves are solved before a solution counts as settled.
-MOVES = 5
+MOVES = 10
+
+#: Swaps in a chain at most.
+DEPTH = 4
 
 #: θ of a feature that a move switches on or off.
 SWITCHED = 12.0
 
 
-def moves(block: Block, solution: Array, gamma: Array, ridge: float) -> Iterator[Array]:
-    """The most promising starts θ that differ from a solution's θ by one drop, add or swap, best first."""
-    on, off = np.flatnonzero(solution > 0.0), np.flatnonzero(solution <= 0.0)
-    change, drop, add = _screen(block, expit(solution[on]), on, off, gamma, ridge)
-    best = np.argsort(change)[:MOVES]
-    for k in best[change[best] < SLACK]:
-        theta = solution.copy()
-        if drop[k] >= 0:
-            theta[drop[k]] = min(-SWITCHED, gamma[drop[k]])
-        if add[k] >= 0:
-            theta[add[k]] = SWITCHED
-        yield theta
+class Moves(NamedTuple):
+    """Moves with the change of F that each promises, and the position it drops and adds (−1: none)."""
+
+    change: Array
+    drop: Index
+    add: Index
+
+    def best_first(self) -> Moves:
+        best = np.argsort(self.change)[:MOVES]
+        return Moves(self.change[best], self.drop[best], self.add[best])
 
 
-def _screen(block: Block, m: Array, on: Index, off: Index, gamma: Array, ridge: float) -> tuple[Array, Index, Index]:
-    """The change of F by every move, with the position it drops and the one it adds (−1: none)."""
-    d = block.chi * (1.0 + ridge)
-    K = block.gram[np.ix_(on, on)]
-    K.flat[:: len(on) + 1] += d[on] / m - block.chi[on]
-    P = linalg.pinvh(K) if len(on) else np.zeros((0, 0))
-    v = P @ block.b[on]
-    cross = block.gram[np.ix_(off, on)]
-    G = cross @ P
-    c = block.b[off] - cross @ v
-    s = np.maximum(d[off] - np.einsum("ij,ij->i", G, cross), 1e-12 * d[off])
-    P_ii = np.maximum(P.diagonal(), 1e-300)
-    noise = max(block.sigma2_y - float(block.b[on] @ v), 1e-300)
+def moves(block: Block, solution: Array, gamma: Array, ridge: float, *, swaps: bool) -> Iterator[Array]:
+    """The most promising starts θ that differ from a solution's θ by a drop, an add or (``swaps``) some swaps."""
+    screen = Screen(block, solution, gamma, ridge)
+    found = [screen.drops(), screen.adds()] + [screen.swaps()] * swaps
+    together = Moves(*(np.concatenate(part) for part in zip(*found, strict=True))).best_first()
+    for change, drop, add in zip(*together, strict=True):
+        if change < SLACK:
+            yield _switched(solution, gamma, drop, add)
+    if swaps:
+        yield from _chain(block, solution, gamma, ridge, screen)
 
-    def energy(explained: Array) -> Array:
-        return 0.5 * block.n_samples * np.log(np.maximum(1.0 - explained / noise, 1e-300))
 
-    loss, gain = v**2 / P_ii, c**2 / s
-    swap = (c[:, None] + G * (v / P_ii)) ** 2 / (s[:, None] + G**2 / P_ii) - loss
-    partners = np.argpartition(-swap, min(MOVES, swap.size) - 1, axis=None)[:MOVES] if swap.size else np.empty(0, int)
-    j, i = np.unravel_index(partners, swap.shape)
-    change = np.concatenate(
-        [
-            energy(-loss) + gamma[on],
-            energy(gain) - gamma[off],
-            energy(swap[j, i]) + gamma[on[i]] - gamma[off[j]],
-        ]
-    )
-    nothing = -np.ones(len(change), dtype=np.intp)
-    drop, add = nothing.copy(), nothing.copy()
-    drop[: len(on)], add[len(on) : len(on) + len(off)] = on, off
-    drop[len(on) + len(off) :], add[len(on) + len(off) :] = on[i], off[j]
-    return change, drop, add
+def _chain(block: Block, theta: Array, gamma: Array, ridge: float, screen: Screen) -> Iterator[Array]:
+    """Starts that differ by two swaps and more."""
+    total, touched = 0.0, np.zeros(len(theta), dtype=bool)
+    for depth in range(DEPTH):
+        if depth:
+            screen = Screen(block, theta, gamma, ridge)
+        change, drop, add = screen.swaps(touched)
+        if not len(change):
+            return
+        best = int(np.argmin(change))
+        total += float(change[best])
+        theta = _switched(theta, gamma, drop[best], add[best])
+        touched[[drop[best], add[best]]] = True
+        if depth and total < SLACK:
+            yield theta
+
+
+def _switched(theta: Array, gamma: Array, drop: int, add: int) -> Array:
+    theta = theta.copy()
+    if drop >= 0:
+        theta[drop] = min(-SWITCHED, gamma[drop])
+    if add >= 0:
+        theta[add] = SWITCHED
+    return theta
+
+
+class Screen:
+    """What every drop, add and swap would do to F."""
+
+    def __init__(self, block: Block, theta: Array, gamma: Array, ridge: float) -> None:
+        self.on, self.off = on, off = np.flatnonzero(theta > 0.0), np.flatnonzero(theta <= 0.0)
+        self.gamma, self.n_samples = gamma, block.n_samples
+        d = block.chi * (1.0 + ridge)
+        K = block.gram[np.ix_(on, on)]
+        K.flat[:: len(on) + 1] += d[on] / expit(theta[on]) - block.chi[on]
+        P = _inverse(K)
+        self.v = P @ block.b[on]
+        cross = block.gram[np.ix_(off, on)]
+        self.G = cross @ P
+        self.c = block.b[off] - cross @ self.v
+        self.s = np.maximum(d[off] - np.einsum("ij,ij->i", self.G, cross), 1e-12 * d[off])
+        self.P_ii = np.maximum(P.diagonal(), 1e-300)
+        self.loss = self.v**2 / self.P_ii
+        self.noise = max(block.sigma2_y - float(block.b[on] @ self.v), 1e-300)
+
+    def energy(self, explained: Array) -> Array:
+        """The likelihood's part of the change of F, when so much more variance is explained."""
+        return 0.5 * self.n_samples * np.log(np.maximum(1.0 - explained / self.noise, 1e-300))
+
+    def drops(self) -> Moves:
+        return Moves(self.energy(-self.loss) + self.gamma[self.on], self.on, _nothing(self.on))
+
+    def adds(self) -> Moves:
+        return Moves(self.energy(self.c**2 / self.s) - self.gamma[self.off], _nothing(self.off), self.off)
+
+    def swaps(self, touched: Array | None = None) -> Moves:
+        """The best swaps, of features that were not touched."""
+        gain = (self.c[:, None] + self.G * (self.v / self.P_ii)) ** 2 / (self.s[:, None] + self.G**2 / self.P_ii)
+        gain -= self.loss
+        if touched is not None:
+            gain[touched[self.off]] = -np.inf
+            gain[:, touched[self.on]] = -np.inf
+        few = min(MOVES, gain.size)
+        best = np.argpartition(-gain, few - 1, axis=None)[:few] if few else np.empty(0, dtype=np.intp)
+        best = best[np.isfinite(gain.flat[best])]
+        j, i = np.unravel_index(best, gain.shape)
+        drop, add = self.on[i], self.off[j]
+        return Moves(self.energy(gain[j, i]) + self.gamma[drop] - self.gamma[add], drop, add)
+
+
+def _nothing(features: Index) -> Index:
+    return np.full(len(features), -1, dtype=np.intp)
+
+
+def _inverse(K: Array) -> Array:
+    """The inverse of a symmetric matrix, which copies of a column make singular."""
+    if not len(K):
+        return K
+    chol, failed = dpotrf(K, lower=1)
+    if failed or chol.diagonal().min() < 1e-7 * chol.diagonal().max():
+        return np.asarray(linalg.pinvh(K), dtype=np.float64)
+    inverse: Array = dpotri(chol, lower=1)[0]
+    return np.where(np.tri(len(K), dtype=bool), inverse, inverse.T)

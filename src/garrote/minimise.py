@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,17 +34,32 @@ class Descent:
     energies: list[float] = field(default_factory=list)  #: F at the start and after each step: never rises
 
 
+class Rival(NamedTuple):
+    """A solution that a descent is to beat."""
+
+    m: Array
+    free_energy: float
+
+
 def minimise(
-    block: Block, theta: Array, penalty: Penalty, *, tol: float = 1e-8, max_iter: int = 500, most: float = math.inf
+    block: Block,
+    theta: Array,
+    penalty: Penalty,
+    *,
+    tol: float = 1e-8,
+    max_iter: int = 500,
+    most: float = math.inf,
+    rival: Rival | None = None,
 ) -> Descent:
     """Minimise F from θ until |σ(γ + (βn/2) w² d) − m| ≤ tol for every feature.
 
-    A descent that selects more than ``most`` features is abandoned on the way.
+    A descent that selects more than ``most`` features, comes back to its rival or will not beat it, is abandoned.
     """
     if not COMPILED:
         return minimise_plain(block, theta, penalty, tol=tol, max_iter=max_iter, most=most)
     kernel = block.kernel
-    energies = kernel.run(theta, penalty.gamma, penalty.ridge, penalty.beta, tol, max_iter, most)
+    m, energy = (None, math.inf) if rival is None else rival
+    energies = kernel.run(theta, penalty.gamma, penalty.ridge, penalty.beta, tol, max_iter, most, m, energy)
     theta, m, w, v, target, noise, free_energy, residual = kernel.result()
     end = Energy(theta, m, w, v, noise, free_energy, target, residual)
     return Descent(end, kernel.n_iter, kernel.n_factorizations, kernel.converged, energies.tolist())

@@ -12,6 +12,7 @@ the solution jumps, and comes back elsewhere when γ is lowered: a hysteresis. T
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
@@ -23,6 +24,7 @@ from scipy.special import logit
 from garrote.arrays import Array, Index
 from garrote.checks import check_count, check_gammas, check_number, check_prior_log_odds
 from garrote.exchange import moves
+from garrote.minimise import Rival
 from garrote.problem import Problem, as_problem
 from garrote.solve import MAX_ITER, TOL, Solution, empty_solution, make_solution, warn_unconverged
 from garrote.threads import one_blas_thread
@@ -39,6 +41,9 @@ SWEEPS = 10
 
 #: An exchange move that brings in more features than this is abandoned.
 CASCADE = 10
+
+#: At so many γ the swaps of one selection are tried.
+SWAPS = 3
 
 #: Features that a descent has not looked at yet may lower its F by about this much.
 UNSEEN = 1.0
@@ -249,6 +254,7 @@ class Search:
         self.end = 0  #: branches are followed, and moves made, only below this position
         self._tried: set[tuple[Point, int]] = set()
         self._settled: set[Point] = set()
+        self._swapped: Counter[bytes] = Counter()
 
     def descend(self, k: int, theta: Array, branch: str, *, beat: Point | None = None) -> Point:
         """Solve at the k-th γ from θ; no pass over X is spent on a point that will not beat another."""
@@ -263,7 +269,10 @@ class Search:
         most = self.most_selected if self.cut or k < self.end else math.inf
         if branch == "exchange":  # one move; an avalanche is what annealing finds, at its own γ
             most = min(most, float(np.count_nonzero(theta > 0)) + CASCADE)
-        found = self.active.descend(gamma, theta, give_up=give_up, tol=self.tol, max_iter=self.max_iter, most=most)
+        rival = None if beat is None else Rival(beat.found.run.end.m, beat.free_energy - LOWER)
+        found = self.active.descend(
+            gamma, theta, give_up=give_up, tol=self.tol, max_iter=self.max_iter, most=most, rival=rival
+        )
         return Point(found, branch)
 
     def anneal_up(self, whole_grid: bool) -> str:
@@ -330,7 +339,12 @@ class Search:
             at, gamma = self.best[k], float(self.grid[k])
             self._settled.add(at)
             solution = self.active.embed(at.theta, gamma)  # the working set may have grown since
-            for theta in moves(self.active.block, solution, self.active.start(gamma), self.active.model.ridge):
+            # what a swap does hardly depends on γ: a few γ of each selection are tried, and pass on what is found
+            selection = self.active.features[solution > 0.0].tobytes()
+            self._swapped[selection] += 1
+            swaps = self._swapped[selection] <= SWAPS
+            prior = self.active.start(gamma)
+            for theta in moves(self.active.block, solution, prior, self.active.model.ridge, swaps=swaps):
                 if self.keep(k, self.descend(k, theta, "exchange", beat=at)):
                     changed = True
                     break

@@ -21,7 +21,7 @@ from scipy.special import expit, logit
 from garrote.arrays import Array, Index
 from garrote.background import Background, BackgroundLike, DiffuseBackground, Outside
 from garrote.energy import NOISE_FLOOR, Penalty
-from garrote.minimise import Descent, minimise
+from garrote.minimise import Descent, Rival, minimise
 from garrote.problem import Block, Problem, Samples
 
 #: Outside features may be uncertain by this much total inclusion per sample before X is looked at again.
@@ -131,17 +131,26 @@ class WorkingSet:
         tol: float = 1e-8,
         max_iter: int = 500,
         most: float = math.inf,
+        rival: Rival | None = None,
     ) -> Found:
         """Minimise F at γ from θ.
 
         ``give_up(found)`` says, before X is looked at, whether the descent so far is of no use. A descent that selects
-        more than ``most`` features is abandoned on the way.
+        more than ``most`` features, or will not beat its rival, is abandoned on the way.
         """
         for _ in range(50):
             background = self.background.at(gamma) if self.background is not None else None
             block = self.block if background is None else background.subtract(self.block)
             penalty = Penalty(self.start(gamma), self.model.ridge, self.model.beta)
-            run = minimise(block, self.embed(theta, gamma), penalty, tol=tol, max_iter=max_iter, most=most)
+            run = minimise(
+                block,
+                self.embed(theta, gamma),
+                penalty,
+                tol=tol,
+                max_iter=max_iter,
+                most=most,
+                rival=rival if self.whole else None,
+            )
             self.n_factorizations += run.n_factorizations
             self.n_iter += run.n_iter
             if self.whole:
