@@ -15,7 +15,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(SETUP) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	$(BIN)/python -m pip install --quiet --editable '.[test,lint,docs]'
 	@touch $@
 
 run: $(VENV)/.installed ## fit the embedded examples, show the result, write the report
@@ -27,11 +27,7 @@ browser:
 test: $(VENV)/.installed browser ## run the tests (they need Chromium or Chrome, and install it if they can)
 	$(BIN)/python -m pytest --numprocesses auto
 
-$(VENV)/.installed-docs: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
-	@touch $@
-
-docs: $(VENV)/.installed-docs ## build the site into docs/_build/html, warnings as errors, and check its links
+docs: $(VENV)/.installed ## build the site into docs/_build/html, warnings as errors, and check its links
 	$(BIN)/python -m sphinx -b html -q -n -W --keep-going docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html
 

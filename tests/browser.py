@@ -41,7 +41,7 @@ class Visit:
         return self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Chromium or Chrome, wherever it is installed."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
