@@ -1,4 +1,4 @@
-"""The two array types that the library speaks of."""
+"""The array types that the library speaks of."""
 
 from __future__ import annotations
 
@@ -9,3 +9,6 @@ from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.float64]
 Index: TypeAlias = NDArray[np.intp]
+
+#: The rows to fit to, and the rows to validate with.
+Split: TypeAlias = tuple[Index, Index]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -42,7 +43,7 @@ def as_floats(name: str, values: Any) -> Array:
         array = np.asarray(values)
         if array.dtype.kind == "c":
             raise TypeError("complex")
-        return np.asarray(array, dtype=np.float64)
+        return np.asarray(array, dtype=np.float64, order="C")  # the compiled loops take no strided views
     except (TypeError, ValueError):
         raise ValueError(f"{name} is not made of real numbers; give real numbers.") from None
 
@@ -69,14 +70,46 @@ def check_weights(sample_weight: Any, like: Any) -> Array:
     if sample_weight is not None:
         sample_weight = as_floats("sample_weight", sample_weight)
     weights = _check_sample_weight(sample_weight, like, dtype=np.float64)
+    check_no_negative_weight(weights)
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every sample; give at least two samples a positive weight.")
+    return weights
+
+
+def check_no_negative_weight(weights: Array) -> None:
+    """Refuse weights below zero."""
     if (weights < 0).any():
         raise ValueError(
             f"sample_weight has the negative value {weights.min():g}; weights count how often a sample was seen, so "
             "give zero or positive numbers."
         )
-    if not weights.any():
-        raise ValueError("sample_weight is zero for every sample; give at least two samples a positive weight.")
-    return weights
+
+
+def check_numeric_columns(name: str, frame: Any) -> None:
+    """Refuse a pandas frame with columns that are not made of numbers."""
+    from pandas.api.types import is_complex_dtype, is_numeric_dtype
+
+    text = [
+        f"{column!r} ({dtype})"
+        for column, dtype in zip(frame.columns, frame.dtypes, strict=True)
+        if not is_numeric_dtype(dtype) or is_complex_dtype(dtype)
+    ]
+    if text:
+        raise ValueError(
+            f"{name} has {plural(len(text), 'column')} that {'is' if len(text) == 1 else 'are'} not numeric: "
+            f"{some(text)}; drop {'it' if len(text) == 1 else 'them'}, or encode as numbers "
+            "(for instance with pandas.get_dummies)."
+        )
+
+
+def plural(count: int, noun: str) -> str:
+    """“1 column”, “3 columns”."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def some(names: Sequence[str], most: int = 5) -> str:
+    """The first few names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def check_number(name: str, value: Any, *, least: float = -math.inf, above: float = -math.inf) -> float:

@@ -1,0 +1,141 @@
+"""Arrays on disk: NumPy's .npy and .npz, scipy's sparse .npz, Zarr."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from garrote.arrays import Array, Index
+from garrote.checks import some
+from garrote.design import as_dense
+from garrote.sources.tables import FRAMES, UNREADABLE, Table, needed, read_frame, suffix_of, unreadable
+
+#: A Zarr array of more bytes than this is not read but becomes a dask array.
+IN_MEMORY = 2**30
+
+#: The array of column names that may lie beside X.
+NAMES = "feature_names"
+
+
+def read(path: Path, target: str | None) -> Table:
+    """X and y of a file of arrays."""
+    try:
+        arrays = _load(path)
+    except UNREADABLE as error:
+        raise unreadable(path, error) from error
+    if isinstance(arrays, dict):
+        return _of_named(path, arrays, target)
+    X = _check_inputs(path, arrays)
+    if target is None:
+        return Table(X, None, [])
+    companion = _companion(path, target)
+    if companion is not None:
+        return Table(X, _check_target(path, target, _one_column(companion), X), [], target)
+    return _split_off(path, X, target)
+
+
+def _load(path: Path) -> Any:
+    """An array, or a dictionary of arrays."""
+    if path.suffix.lower() == ".npy":
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    if path.suffix.lower() == ".zarr":
+        return _load_zarr(path)
+    with np.load(path, allow_pickle=False) as file:
+        if {"format", "shape", "data"} <= set(file.files):  # as scipy.sparse.save_npz writes
+            matrix: Any = sparse.load_npz(path)
+            return matrix if matrix.format in ("csc", "csr") else matrix.tocsc()
+        return {name: file[name] for name in file.files}
+
+
+def _load_zarr(path: Path) -> Any:
+    store = needed("zarr", "tables", f"reading {path}").open(str(path), mode="r")
+    if hasattr(store, "arrays"):
+        return {name: _of_zarr(path, array) for name, array in store.arrays()}
+    return _of_zarr(path, store)
+
+
+def _of_zarr(path: Path, array: Any) -> Any:
+    if array.nbytes <= IN_MEMORY:
+        return np.asarray(array[...])
+    return needed("dask.array", "dask", f"reading {path}, of more than {IN_MEMORY / 2**30:g} GB,").from_zarr(array)
+
+
+def _of_named(path: Path, arrays: dict[str, Any], target: str | None) -> Table:
+    """X and y as arrays of their own."""
+    for name in ("X", *([] if target is None else [target])):
+        if name not in arrays:
+            raise ValueError(
+                f"{path}: there is no array {name!r}, only {some([repr(key) for key in arrays]) or 'nothing'}; save "
+                "the inputs as X, and name the array of outputs as the target."
+            )
+    X = _check_inputs(path, arrays["X"])
+    names = [str(name) for name in np.asarray(arrays[NAMES]).ravel()] if NAMES in arrays else []
+    if names and len(names) != X.shape[1]:
+        raise ValueError(f"{path}: {NAMES} has {len(names)} names, but X {X.shape[1]} columns; give one for each.")
+    y = None if target is None else _check_target(path, target, arrays[target], X)
+    ignored = tuple(name for name in arrays if name not in ("X", NAMES, target))
+    return Table(X, y, names, target, ignored=ignored)
+
+
+def _split_off(path: Path, X: Any, target: str) -> Table:
+    """One column as y, the others as X."""
+    n_features = X.shape[1]
+    try:
+        column = int(target)
+    except ValueError:
+        column = n_features
+    if not -n_features <= column < n_features or n_features < 2:
+        raise ValueError(
+            f"{path}: target is {target!r}, but its {n_features} columns have no names; give the number of one, from 0 "
+            f"to {n_features - 1} (-1 is the last), or a file that holds the outputs."
+        )
+    column %= n_features
+    y = _check_target(path, target, X[:, np.array([column])], X)
+    inputs: slice | Index = np.delete(np.arange(n_features), column)
+    if column in (0, n_features - 1):  # a memory map stays one
+        inputs = slice(1, None) if column == 0 else slice(None, -1)
+    return Table(X[:, inputs], y, [], target)
+
+
+def _companion(path: Path, target: str) -> Path | None:
+    """The file that is named as target: as it is, or beside the inputs."""
+    for candidate in (Path(target), path.parent / target):
+        if candidate.suffix and candidate.exists():
+            return candidate
+    return None
+
+
+def _one_column(path: Path) -> Any:
+    """The values of a file with a single column."""
+    if suffix_of(path) in FRAMES:
+        frame, _ = read_frame(path)
+        if frame.shape[1] != 1:
+            raise ValueError(f"{path}: it has {frame.shape[1]} columns; a file named as target must have one.")
+        return frame.to_numpy()
+    values = _load(path)
+    if isinstance(values, dict):
+        raise ValueError(f"{path}: it holds several arrays; a file named as target must hold one.")
+    return values
+
+
+def _check_inputs(path: Path, X: Any) -> Any:
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(f"{path}: X has shape {X.shape}; save an array of samples × features.")
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"{path}: X has dtype {X.dtype}; save real numbers.")
+    return X
+
+
+def _check_target(path: Path, target: str, values: Any, X: Any) -> Array:
+    values = as_dense(values)
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"{path}: the target {target!r} has dtype {values.dtype}; give real numbers.")
+    if values.size != X.shape[0] or max(values.shape, default=0) != values.size:
+        raise ValueError(
+            f"{path}: the target {target!r} has shape {values.shape}, but X has {X.shape[0]} rows; give one output for "
+            "each."
+        )
+    return np.asarray(values.ravel(), dtype=np.float64)

@@ -1,0 +1,119 @@
+"""Very many rows, reduced: their moments, and a few weighted rows that have the same ones.
+
+All that a fit asks of samples are weighted means and products of X and y; a validation error is a quadratic form in
+them. So any rows with the same total weight, means and covariances may stand for the rows of a fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from garrote.arrays import Array, Index, Split
+from garrote.problem import CONSTANT
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Weight and mean of some samples, and their weighted squares, or products of columns, about that mean.
+
+    Has room for several groups of samples along the first axis. Spreads of different samples add up to that of all.
+    """
+
+    weight: Array  #: n_groups
+    mean: Array  #: n_groups × n_columns
+    about: Array  #: n_groups × n_columns (squares), or n_groups × n_columns × n_columns (products)
+
+    def __add__(self, other: Spread) -> Spread:
+        weight = self.weight + other.weight
+        share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
+        factor = (self.weight * share).reshape(-1, *[1] * (self.about.ndim - 1))
+        with np.errstate(invalid="ignore", over="ignore"):  # who asked for the sum refuses what is not finite
+            moved = other.mean - self.mean
+            between = moved**2 if self.about.ndim == 2 else moved[:, :, None] * moved[:, None, :]
+            mean = self.mean + share[:, None] * moved  # equal means stay what they are: constant columns are found
+            return Spread(weight, mean, self.about + other.about + factor * between)
+
+    @classmethod
+    def of_groups(cls, columns: Array, weights: Array, group: NDArray[np.integer], n_groups: int) -> Spread:
+        """Products of all columns, for each group of rows; the columns are overwritten."""
+        n_columns = columns.shape[1]
+        total, mean = np.zeros(n_groups), np.zeros((n_groups, n_columns))
+        about = np.zeros((n_groups, n_columns, n_columns))
+        here = np.unique(group)
+        for g in here:
+            rows = slice(None) if len(here) == 1 else group == g
+            part, w = columns[rows], weights[rows]
+            total[g] = w.sum()
+            if total[g] > 0:
+                for _ in range(2):  # the second look removes the rounding of a large mean
+                    moved = w @ part / total[g]
+                    part -= moved
+                    mean[g] += moved
+                part *= np.sqrt(w)[:, None]
+                about[g] = part.T @ part
+        return cls(total, mean, about)
+
+
+def row_groups(n_samples: int, splits: Sequence[Split]) -> tuple[Index, int]:
+    """A number for each row, the same for rows that are in the same parts of every split; and how many there are."""
+    group, n_groups = np.zeros(n_samples, dtype=np.intp), 1
+    for part in (part for split in splits for part in split):
+        times = np.bincount(part, minlength=n_samples)
+        group += n_groups * times
+        number = np.cumsum(np.bincount(group) > 0) - 1
+        group, n_groups = number[group], int(number[-1]) + 1
+    return group, n_groups
+
+
+def representatives(spread: Spread) -> tuple[Array, Array]:
+    """For each group as many rows as columns, and one more, with the group's means and products; and their weights.
+
+    With RᵀR = χ, a Householder reflection that turns the last axis into the diagonal makes R (and a row of zeros) sum
+    to zero over the rows, and leaves their products alone.
+    """
+    n_groups, n_columns = spread.mean.shape
+    n_rows = n_columns + 1
+    rows = np.empty((n_groups, n_rows, n_columns))
+    mirror = np.full(n_rows, -(n_rows**-0.5))
+    mirror[-1] += 1.0
+    mirror *= np.sqrt(2.0) / np.linalg.norm(mirror)
+    for g, weight in enumerate(spread.weight):
+        rows[g, :-1] = _root(spread.about[g] / max(weight, np.finfo(np.float64).tiny), spread.mean[g])
+        rows[g, -1] = 0.0
+        rows[g] -= np.outer(mirror, mirror @ rows[g])
+        rows[g] *= np.sqrt(n_rows)
+        rows[g] += spread.mean[g]
+    return rows.reshape(-1, n_columns), np.repeat(spread.weight / n_rows, n_rows)
+
+
+def represented(splits: Iterable[Split], group: Index, n_rows: int) -> list[Split]:
+    """Splits of the rows, as splits of the ``n_rows`` representatives of each group."""
+    n_groups = int(group.max()) + 1
+    first = np.empty(n_groups, dtype=np.intp)
+    first[group[::-1]] = np.arange(len(group))[::-1]
+
+    def part(rows: Index) -> Index:
+        times = np.bincount(rows, minlength=len(group))[first]
+        chosen = np.repeat(np.arange(n_groups), times)
+        return (n_rows * chosen[:, None] + np.arange(n_rows)).ravel()
+
+    return [(part(train), part(test)) for train, test in splits]
+
+
+def _root(covariance: Array, mean: Array) -> Array:
+    """R with RᵀR = χ, square; zero for a column that is constant up to rounding."""
+    variance = covariance.diagonal()
+    scale = np.where(variance > CONSTANT * mean**2, np.sqrt(np.maximum(variance, 0.0)), 0.0)
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    correlation = covariance * inverse * inverse[:, None]
+    try:
+        root = linalg.cholesky(correlation, check_finite=False)
+    except linalg.LinAlgError:  # collinear or constant columns
+        eigenvalue, vector = linalg.eigh(correlation, check_finite=False)
+        root = np.sqrt(np.maximum(eigenvalue, 0.0))[:, None] * vector.T
+    return root * scale
