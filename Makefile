@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 SETUP := pyproject.toml $(wildcard setup.py)
 
-.PHONY: help run test browser docs lint bench real clean
+.PHONY: help run test browser docs lint bench real paper clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -48,6 +48,9 @@ bench: $(BENCH)/.installed ## time VG and its peers, write results/bench (ARGS=-
 real: $(VENV)/.installed ## test error on real data beside LassoCV, RidgeCV, ElasticNetCV (half an hour)
 	$(BIN)/python -m pip install --quiet --requirement benchmarks/requirements-real.txt
 	$(BIN)/python benchmarks/real.py $(ARGS)
+
+paper: $(VENV)/.installed ## regenerate the paper's tables and figures, write results/paper (ARGS=--quick for minutes)
+	$(BIN)/garrote paper --all $(ARGS)
 
 clean: ## remove the environments and caches
 	rm -rf .venv* docs/_build docs/_generated docs/auto_gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info

@@ -17,6 +17,7 @@ COMMANDS = {
     "path": "Trace the solutions over gamma; write them as CSV and as a picture.",
     "compare": "Compare with the Lasso, ridge, elastic net, PMF and OMP on the same folds.",
     "bench": "Time the solver and its peers (in a checkout of the repository).",
+    "paper": "Regenerate tables and figures of the paper.",
 }
 
 #: Exit code of a process that was interrupted: 128 + SIGINT.
