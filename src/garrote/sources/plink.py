@@ -81,7 +81,7 @@ class Cohort(Beside):
         self.covariate_names = list(covariate_names)
         self.n_monomorphic = n_monomorphic  #: variants left out because they do not vary among the samples used
         self.n_without_values = n_without_values  #: samples left out for want of a phenotype or covariate
-        self.feature_names = np.array([*variants.id.tolist(), *self.covariate_names], dtype=object)
+        self.feature_names: NDArray[Any] = np.array([*variants.id.tolist(), *self.covariate_names], dtype=object)
 
     def take(self, rows: Index | slice) -> Cohort:
         return Cohort(
