@@ -67,7 +67,8 @@ def draw(axes: np.ndarray, summary: list[Row]) -> None:
             for method in METHODS:
                 if not runs[method] or (method == "true" and measure != "test"):
                     continue
-                fewer = f" ({max(runs[method])} runs)" if max(runs[method]) < max(runs["vg"]) else ""
+                n_runs = max(runs[method])
+                fewer = f" ({n_runs} run{'s' * (n_runs > 1)})" if n_runs < max(runs["vg"]) else ""
                 x, y, error = curve(summary, "p/n", measure, active=active, method=method)
                 plot_method(axis, method, x, y, error, LOOKS[method].name + fewer)
             axis.set(ylabel=title, xlim=(0, None))
