@@ -62,7 +62,6 @@ class _Garrote(LinearModel):
             return self._check_inputs(X).columns(features)
         from garrote.sources.dask_arrays import lazy_columns
 
-        check_is_fitted(self)
         _check_feature_names(self, X._meta, reset=False)
         return lazy_columns(X, features, self.n_features_in_)
 
@@ -73,6 +72,7 @@ class _Garrote(LinearModel):
 
         The variance is 1/β + Σ m_i (1 − m_i) w_i² (x_i − x̄_i)²: noise, and doubt about which features are in the model.
         """
+        check_is_fitted(self)
         used = np.flatnonzero(self.coef_)
         columns = self._columns(X, used)
         mean = columns @ self.coef_[used] + self.intercept_
