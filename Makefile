@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 SETUP := pyproject.toml $(wildcard setup.py)
 
-.PHONY: help run test lint bench real clean
+.PHONY: help run test browser docs lint bench real paper clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -15,14 +15,21 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(SETUP) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
+	$(BIN)/python -m pip install --quiet --editable '.[test,lint,docs]'
 	@touch $@
 
 run: $(VENV)/.installed ## fit the embedded examples, show the result, write the report
 	$(BIN)/garrote demo
 
-test: $(VENV)/.installed ## run the tests
+browser:
+	@tests/install_browser.sh
+
+test: $(VENV)/.installed browser ## run the tests (they need Chromium or Chrome, and install it if they can)
 	$(BIN)/python -m pytest --numprocesses auto
+
+docs: $(VENV)/.installed ## build the site into docs/_build/html, warnings as errors, and check its links
+	$(BIN)/python -m sphinx -b html -q -n -W --keep-going docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
 
 lint: $(VENV)/.installed ## ruff and mypy
 	$(BIN)/ruff check .
@@ -42,5 +49,8 @@ real: $(VENV)/.installed ## test error on real data beside LassoCV, RidgeCV, Ela
 	$(BIN)/python -m pip install --quiet --requirement benchmarks/requirements-real.txt
 	$(BIN)/python benchmarks/real.py $(ARGS)
 
+paper: $(VENV)/.installed ## regenerate the paper's tables and figures, write results/paper (ARGS=--quick for minutes)
+	$(BIN)/garrote paper --all $(ARGS)
+
 clean: ## remove the environments and caches
-	rm -rf .venv* .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info
+	rm -rf .venv* docs/_build docs/_generated docs/auto_gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info

@@ -25,7 +25,8 @@ from install import failures
 from methods import METHODS, Method
 from problems import PROBLEMS, QUICK, Problem
 from report import write_report
-from tqdm import tqdm
+
+from garrote.progress import Progress
 
 WORKER = Path(__file__).with_name("worker.py")
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
@@ -62,10 +63,11 @@ def run_all(problems: list[Problem], methods: list[Method], *, seed: int, timeou
     """
     absent = failures()
     too_slow: dict[str, list[Problem]] = {}
-    with tqdm(total=len(problems) * len(methods), unit="path") as progress:
+    progress = Progress("paths", len(problems) * len(methods))
+    try:
         for problem in problems:
             for method in methods:
-                progress.set_description(f"{method.name} {problem.name}".ljust(32))
+                progress.label = f"{method.name} {problem.name}"
                 smaller = [p.name for p in too_slow.get(method.name, []) if problem.at_least(p)]
                 if not method.version():
                     result = {"failure": f"not installed: {absent.get(method.package, 'see make bench')}"}
@@ -76,7 +78,9 @@ def run_all(problems: list[Problem], methods: list[Method], *, seed: int, timeou
                     if "not finished" in result.get("failure", ""):
                         too_slow.setdefault(method.name, []).append(problem)
                 yield {"problem": problem.name, "method": method.name, "version": method.version()} | result
-                progress.update()
+                progress.step()
+    finally:
+        progress.close()
 
 
 def main() -> None:
@@ -96,13 +100,17 @@ def main() -> None:
         seed=args.seed,
         timeout=args.timeout or (20.0 if args.quick else 300.0),
     )
+    interrupted = False
     try:
         for row in results:
             rows.append(row)
     except KeyboardInterrupt:
+        interrupted = True
         print("\nInterrupted: the report has what is finished.", file=sys.stderr)
     if rows:
         print(write_report(pd.DataFrame(rows), args.out))
+    if interrupted:
+        sys.exit(130)
 
 
 if __name__ == "__main__":

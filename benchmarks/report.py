@@ -172,8 +172,9 @@ def plot_scaling(rows: pd.DataFrame, fitted: dict[tuple[str, str], float], out: 
                 axis.plot(sizes, seconds, marker="o", ms=4, label=method + power, **style)
         sizes, seconds = one_pass(rows, grid)
         axis.plot(sizes, seconds, ":", color="grey", label="one pass over X")
-        axis.set(xscale="log", yscale="log", xlabel=label)
-        if len(sizes):
+        axis.set_xlabel(label)
+        if len(sizes):  # an empty axis has no logarithm
+            axis.set(xscale="log", yscale="log")
             axis.set_xticks(sizes, minor=False)
             axis.xaxis.set_major_formatter(EngFormatter(sep=""))
             axis.minorticks_off()

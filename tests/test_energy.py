@@ -159,9 +159,10 @@ def test_compiled_and_plain_descent_have_the_same_minima(zeta, ridge, beta, kind
         penalty = Penalty(np.full(60, gamma), ridge, beta)
         plain = minimise_plain(block, theta, penalty)
         compiled = minimise(block, plain.end.theta + nearby, penalty)
-        assert compiled.end.free_energy == pytest.approx(plain.end.free_energy, rel=1e-10)
-        np.testing.assert_allclose(compiled.end.m, plain.end.m, atol=1e-6)
-        np.testing.assert_allclose(compiled.end.w, plain.end.w, atol=1e-6)
+        again = minimise_plain(block, plain.end.theta + nearby, penalty)  # the first end may be a saddle
+        assert compiled.end.free_energy == pytest.approx(again.end.free_energy, rel=1e-10)
+        np.testing.assert_allclose(compiled.end.m, again.end.m, atol=1e-6)
+        np.testing.assert_allclose(compiled.end.w, again.end.w, atol=1e-6)
         assert compiled.end.residual <= 1e-7
         theta = plain.end.target
 
@@ -188,4 +189,4 @@ def test_whitened_block_profiles_the_background_exactly():
         assert background.bernoulli == pytest.approx(bernoulli_term(logit(m[4:]), m[4:], gamma[4:]))
         e = block.target - block.root @ part.v
         c = samples.correlations(background.residual(e))
-        np.testing.assert_allclose(background.contributions(c), whole.v[4:], rtol=1e-8)
+        np.testing.assert_allclose(background.contributions(c, slice(None))[4:], whole.v[4:], rtol=1e-8)

@@ -21,6 +21,8 @@ def test_the_demo_runs_and_writes_its_report(tmp_path):
     assert (tmp_path / "out" / "report.txt").read_text(encoding="utf-8").strip() == shown.strip()
     for expected in ("feature", "inclusion", "coefficient", "noise level", "gamma", "LassoCV", "RidgeCV", "test error"):
         assert expected in shown
+    for name in ("report.html", "diabetes.html"):
+        assert "features carry the signal" in (tmp_path / "out" / name).read_text(encoding="utf-8")
 
 
 def test_an_unwritable_directory_is_one_sentence(tmp_path):

@@ -6,20 +6,33 @@
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from garrote.estimators import VariationalGarrote, VariationalGarroteCV
-from garrote.path import Path, garrote_path
-from garrote.problem import Moments
-from garrote.solve import Solution
+if TYPE_CHECKING:  # imported when first used, so that `garrote --help` does not wait for the numerics
+    from garrote import plot
+    from garrote.comparators.breiman import NonNegativeGarrote
+    from garrote.comparators.exact import ExactSpikeSlab
+    from garrote.comparators.gibbs import SpikeSlabGibbs
+    from garrote.comparators.pmf import PairedMeanField
+    from garrote.estimators import VariationalGarrote, VariationalGarroteCV
+    from garrote.path import Path, garrote_path
+    from garrote.problem import Moments
+    from garrote.solve import Solution
 
 __version__ = "0.1.0"
 
-#: Public names that are imported when first used, and the modules that define them.
+#: Public names and the modules that define them.
 _LAZY = {
     "ExactSpikeSlab": "garrote.comparators.exact",
+    "Moments": "garrote.problem",
     "NonNegativeGarrote": "garrote.comparators.breiman",
     "PairedMeanField": "garrote.comparators.pmf",
+    "Path": "garrote.path",
+    "Solution": "garrote.solve",
     "SpikeSlabGibbs": "garrote.comparators.gibbs",
+    "VariationalGarrote": "garrote.estimators",
+    "VariationalGarroteCV": "garrote.estimators",
+    "garrote_path": "garrote.path",
 }
 
 __all__ = [
@@ -33,10 +46,13 @@ __all__ = [
     "VariationalGarrote",
     "VariationalGarroteCV",
     "garrote_path",
+    "plot",
 ]
 
 
 def __getattr__(name: str) -> object:
+    if name == "plot":
+        return import_module("garrote.plot")
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_LAZY[name]), name)

@@ -30,6 +30,8 @@ cdef double STRONG = 0.1
 cdef int PATIENCE = 10
 #: Weak features whose last change is at least this fraction of the largest are then solved jointly.
 cdef double SLOW = 0.3
+#: Visits to the weak features before the first step.
+cdef int WARM = 2
 #: A descent has come to a rival when no inclusion differs by more than this.
 cdef double HOME = 0.05
 #: It is hopeless when so many times the decrease that Newton's step promises (½ of λ²) does not reach the rival.
@@ -144,12 +146,16 @@ cdef class BlockDescent:
                 self.v[i] = 0.0
                 self.w[i] = 0.0
             self.choose_strong()
+            for i in range(WARM):  # w for the given m, so that a solution is a fixed point
+                if self.n_strong < self.width:
+                    self.visit_weak(True)
+                    self.evaluate(self.at, True)
             trace[0] = self.free_energy[self.at]
             while True:
                 weak_change = 0.0
                 self.risen = False
                 if self.n_strong < self.width:
-                    weak_change = self.visit_weak()
+                    weak_change = self.visit_weak(False)
                     if self.risen:
                         self.choose_strong()
                     else:
@@ -275,8 +281,8 @@ cdef class BlockDescent:
     cdef inline double correlation(self, int i, double[::1] residual) noexcept nogil:
         return dot_column(self.root, i, residual) if self.has_root else residual[i]
 
-    cdef double visit_weak(self) noexcept nogil:
-        """Minimise F over (m_i, w_i) of each weak feature in turn; the largest change that was called for."""
+    cdef double visit_weak(self, bint keep_m) noexcept nogil:
+        """Minimise F over (m_i, w_i), or over w_i alone, of each weak feature in turn; the largest change of m."""
         cdef int i, p
         cdef double largest = 0.0, cap = log(STRONG / (1.0 - STRONG)) + 1e-9
         cdef double beta = self.precision(self.at), d, w, goal, theta, m, change
@@ -287,10 +293,12 @@ cdef class BlockDescent:
             d = self.chi[i] * (1.0 + self.ridge)
             w = (self.correlation(i, self.e) + self.chi[i] * self.v[i]) / d
             goal = self.gamma[i] + 0.5 * beta * self.n_samples * w * w * d
-            if goal > cap:  # leave it as it is, for the joint solve
-                self.risen = self.promoted[i] = True
-                goal = self.theta[i]
             theta = goal
+            if keep_m:
+                theta = self.theta[i]
+            elif goal > cap:  # leave it as it is, for the joint solve
+                self.risen = self.promoted[i] = True
+                theta = self.theta[i]
             m = sigmoid(theta)
             self.moved[i] = fabs(m - self.m[i])
             largest = fmax(largest, self.moved[i])

@@ -14,12 +14,14 @@ variance.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 from scipy.special import expit
 
+from garrote._loops import respond_to_columns
 from garrote.arrays import Array, Index
 from garrote.energy import bernoulli_term
 from garrote.problem import Block, Samples
@@ -27,26 +29,30 @@ from garrote.problem import Block, Samples
 #: Resolution of the histogram of outside correlations.
 BINS = 4096
 
-#: The background vector carries the features that hold this share of what all of them explain.
-CARRIED = 0.95
-
 
 @dataclass(slots=True)
 class Outside:
     """The features outside the working set, as a histogram of z."""
 
-    features: Index
-    z_each: Array  #: z of each feature
+    inside: Index  #: features that are not outside: the working set, and constant columns
+    z_each: Array  #: z of every feature, 0 for those inside
     z: Array  #: bin centres
     weight: Array  #: Σ exp(prior log odds) of the bin's features
 
     @classmethod
-    def of(cls, features: Index, c: Array, chi: Array, prior_log_odds: Array | None) -> Outside:
-        z = np.abs(c[features]) / np.sqrt(chi[features])
-        weight = None if prior_log_odds is None else np.exp(np.minimum(prior_log_odds[features], 700.0))
+    def of(cls, inside: Index, c: Array, inverse_norm: Array, prior_log_odds: Array | None) -> Outside:
+        z = np.abs(c)
+        z *= inverse_norm
+        z[inside] = 0.0
+        weight = None if prior_log_odds is None else np.exp(np.minimum(prior_log_odds, 700.0))
         width = max(float(z.max(initial=0.0)), np.finfo(np.float64).tiny) / (BINS - 1)
-        counts = np.bincount((z / width).astype(np.intp), weight, BINS)
-        return cls(features, z, np.asarray(width * (np.arange(BINS) + 0.5)), counts.astype(np.float64))
+        counts = np.bincount((z / width).astype(np.int32), weight, BINS).astype(np.float64)
+        counts[0] -= len(inside) if weight is None else weight[inside].sum()
+        return cls(inside, z, np.asarray(width * (np.arange(BINS) + 0.5)), np.maximum(counts, 0.0))
+
+    @property
+    def features(self) -> Index:
+        return np.delete(np.arange(len(self.z_each)), self.inside)
 
     def mass(self, gamma: float, kappa: float, moved: float = 0.0) -> Array:
         """Σ m of each bin, if each z has grown by ``moved``."""
@@ -56,65 +62,122 @@ class Outside:
 class BackgroundLike(Protocol):
     """What the working set asks of a background, at one γ."""
 
-    features: Index
-    mass: float  #: Σ m of the features that it carries
+    mass: float  #: Σ m of the outside features
     bernoulli: float  #: their prior's and entropy's part of F
-    explained: float  #: the variance that all outside features explain
-    least_z: float  #: outside features with a smaller z are not carried
+    explained: float  #: the variance that they explain
 
     def at(self, gamma: float) -> BackgroundLike: ...
     def subtract(self, block: Block) -> Block: ...
     def residual(self, e: Array) -> Array: ...
-    def contributions(self, c: Array) -> Array: ...
+    def contributions(self, c: Array, part: slice) -> Array: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How outside features are looked at: at which γ and κ, and how the correlations found before enter."""
+
+    gamma: float
+    kappa: float
+    ridge: float
+    prior_log_odds: Array | None
+    inside: Index
+    entry: float  #: features with a larger inclusion are left out
+    own: BackgroundLike | None  #: a feature's own part of this background is not held against it
+    mixing: float  #: weight of the new correlations; 1 − mixing is that of the old ones
+    old: Array
+
+    def adjust(self, c: Array, chi: Array, part: slice) -> None:
+        """Correct the correlations of a part of the features, in place."""
+        if self.own is not None:
+            c += chi * self.own.contributions(c, part)
+        if self.mixing != 1.0:
+            c *= self.mixing
+            c += (1.0 - self.mixing) * self.old[part]
+
+
+class Respond:
+    """v = m·w of the outside features, given their products with a residual."""
+
+    def __init__(self, samples: Samples, residual: Array, look: Look) -> None:
+        self.samples, self.look = samples, look
+        self.weighted = np.sqrt(samples.weights) * residual
+        self.total = float(self.weighted.sum())
+        self.c, self.v = np.empty((2, samples.n_features))
+        self.inside = np.zeros(samples.n_features, dtype=np.uint8)
+        self.inside[look.inside] = True
+        self.sums: dict[int, Array] = {}  #: of each part: penalty, mass, bernoulli, explained
+
+    def __call__(self, products: Array, part: slice) -> Array:
+        look, inside = self.look, self.inside[part].astype(bool)
+        c = products - self.total * self.samples.x_mean[part]
+        look.adjust(c, self.samples.chi[part], part)
+        chi = np.where(inside, 1.0, self.samples.chi[part])
+        w = c / chi
+        evidence = look.kappa * c * w
+        m = expit(self.prior(part) + evidence)
+        m[(m > look.entry) | inside] = 0.0
+        v = m * w / (1.0 + look.ridge)
+        explained = float(v @ c)
+        bernoulli = float(m @ evidence + np.log1p(-m).sum())
+        self.sums[part.start] = np.array([explained - float(v**2 @ chi), m.sum(), bernoulli, explained])
+        self.c[part], self.v[part] = c, v
+        return v
+
+    def prior(self, part: slice) -> Array:
+        odds = self.look.prior_log_odds
+        return np.full(part.stop - part.start, self.look.gamma) + (0.0 if odds is None else odds[part])
+
+    def to_columns(self, columns: NDArray[Any], r: NDArray[Any], part: slice) -> Array:
+        look, samples, own = self.look, self.samples, self.look.own
+        if own is not None and not isinstance(own, Background):
+            fitted: Array = columns @ self((columns.T @ r).astype(np.float64), part).astype(columns.dtype)
+            return fitted
+        nothing = np.zeros(part.stop - part.start)
+        fit, sums = np.zeros(len(r), dtype=columns.dtype), np.empty(4)
+        respond_to_columns(
+            columns,
+            r,
+            samples.x_mean[part],
+            samples.chi[part],
+            self.inside[part],
+            nothing if own is None else own.v[part],
+            look.old[part],
+            self.prior(part),
+            self.total,
+            0.0 if own is None else own.scale,
+            look.mixing,
+            look.kappa,
+            look.ridge,
+            look.entry,
+            self.c[part],
+            self.v[part],
+            fit,
+            sums,
+        )
+        self.sums[part.start] = sums
+        return fit
 
 
 @dataclass(slots=True)
 class Background:
-    """A few outside features' joint contribution to the fit, as found at one γ."""
+    """The outside features' joint contribution to the fit, as found at one γ."""
 
     gamma: float
-    features: Index
-    v: Array
+    v: Array  #: of every feature, at the γ where it was found
+    scale: float  #: of v since then
     fit: Array  #: Σ v_i x_i in root coordinates
     penalty: float  #: Σ (d_i − m_i χ_ii) m_i w_i², their variance around that contribution
     mass: float
     bernoulli: float
     explained: float
-    least_z: float
 
     @classmethod
-    def build(
-        cls,
-        samples: Samples,
-        outside: Outside,
-        c: Array,
-        gamma: float,
-        kappa: float,
-        ridge: float,
-        odds: Array | None,
-    ) -> Background:
-        share = np.cumsum((outside.mass(gamma, kappa) * outside.z**2)[::-1])[::-1]
-        first = int(np.searchsorted(-share, -CARRIED * share[0], side="right")) - 1
-        least_z = float(outside.z[max(first, 0)])
-        features = outside.features[outside.z_each > least_z]
-        chi = samples.chi[features]
-        z2 = c[features] ** 2 / chi
-        prior = np.full(len(features), gamma) if odds is None else gamma + odds[features]
-        theta = prior + kappa * z2
-        m = expit(theta)
-        w = c[features] / (chi * (1.0 + ridge))
-        v = m * w
-        return cls(
-            gamma=gamma,
-            features=features,
-            v=v,
-            fit=samples.fitted(features, v),
-            penalty=float(((1.0 + ridge - m) * m * w**2) @ chi),
-            mass=float(m.sum()),
-            bernoulli=bernoulli_term(theta, m, prior),
-            explained=float(share[0]) / (1.0 + ridge),
-            least_z=least_z,
-        )
+    def build(cls, samples: Samples, residual: Array, look: Look) -> tuple[Array, Background]:
+        """Look at X for a residual: the correlations, and the background that they make, in one pass."""
+        respond = Respond(samples, residual, look)
+        fit = samples.responses(respond.weighted, respond, respond.v)
+        in_order = [respond.sums[start] for start in sorted(respond.sums)]  # so that threads do not change the rounding
+        return respond.c, cls(look.gamma, respond.v, 1.0, fit, *map(float, np.sum(in_order, axis=0)))
 
     def at(self, gamma: float) -> Background:
         """The same features at another γ: their inclusions are proportional to e^γ."""
@@ -122,7 +185,7 @@ class Background:
         if factor == 1.0:
             return self
         scaled = {
-            name: factor * getattr(self, name) for name in ("v", "fit", "penalty", "mass", "bernoulli", "explained")
+            name: factor * getattr(self, name) for name in ("scale", "fit", "penalty", "mass", "bernoulli", "explained")
         }
         return replace(self, gamma=gamma, **scaled)
 
@@ -134,9 +197,9 @@ class Background:
     def residual(self, e: Array) -> Array:
         return e
 
-    def contributions(self, c: Array) -> Array:
-        """v of the carried features."""
-        return self.v
+    def contributions(self, c: Array, part: slice) -> Array:
+        """v of the features in a part."""
+        return self.scale * self.v[part]
 
 
 @dataclass(slots=True)
@@ -146,13 +209,12 @@ class DiffuseBackground:
     gamma: float
     features: Index
     m: Array
-    response: Array  #: m/(d − m χ_ii), so that v = response · c
+    response: Array  #: m/(d − m χ_ii) of every feature, so that v = response · c; 0 inside
     cholesky: Array  #: lower factor of A
     mass: float
     bernoulli: float
     settled: bool  #: whether m satisfies Eq. (m)
     explained: float = 0.0
-    least_z: float = 0.0
 
     @classmethod
     def build(
@@ -166,13 +228,15 @@ class DiffuseBackground:
         settled: bool,
     ) -> DiffuseBackground:
         m = expit(theta)
-        response = m / (samples.chi[features] * (1.0 + ridge - m))
+        response = np.zeros(samples.n_features)
+        response[features] = m / (samples.chi[features] * (1.0 + ridge - m))
+        dual = _dual(samples, features, response[features])
         return cls(
             gamma=gamma,
             features=features,
             m=m,
             response=response,
-            cholesky=linalg.cholesky(_dual(samples, features, response), lower=True, check_finite=False),
+            cholesky=linalg.cholesky(dual, lower=True, check_finite=False),
             mass=float(m.sum()),
             bernoulli=bernoulli_term(theta, m, prior),
             settled=settled,
@@ -193,8 +257,8 @@ class DiffuseBackground:
         """r = A^(−1/2) e."""
         return linalg.solve_triangular(self.cholesky, e, lower=True, trans=1, check_finite=False)
 
-    def contributions(self, c: Array) -> Array:
-        return self.response * c[self.features]
+    def contributions(self, c: Array, part: slice) -> Array:
+        return self.response[part] * c
 
 
 def _dual(samples: Samples, features: Index, response: Array) -> Array:

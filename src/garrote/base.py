@@ -25,6 +25,10 @@ class LinearModel(RegressorMixin, BaseEstimator):
         """X as a two-dimensional numeric array (dense or CSC/CSR) or a Design, y as float64, equal in length."""
         if isinstance(X, Design):
             self.n_features_in_ = X.shape[1]
+            if X.feature_names is not None:
+                self.feature_names_in_ = X.feature_names
+            elif hasattr(self, "feature_names_in_"):  # of an earlier fit
+                del self.feature_names_in_
             return X, check_outputs(y, X.shape[0])
         X, y = validate_data(
             self,
@@ -46,6 +50,14 @@ class LinearModel(RegressorMixin, BaseEstimator):
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} was fitted to {self.n_features_in_}."
             )
+        elif X.feature_names is not None and hasattr(self, "feature_names_in_"):
+            other = X.feature_names != self.feature_names_in_
+            if other.any():
+                k = int(np.flatnonzero(other)[0])
+                raise ValueError(
+                    f"X has the feature {X.feature_names[k]!r} in column {k}, but {type(self).__name__} was fitted to "
+                    f"{self.feature_names_in_[k]!r} there; give the same features in the same order."
+                )
         return as_design(X)
 
     def predict(self, X: Any) -> Array:

@@ -43,7 +43,7 @@ def as_floats(name: str, values: Any) -> Array:
         array = np.asarray(values)
         if array.dtype.kind == "c":
             raise TypeError("complex")
-        return np.asarray(array, dtype=np.float64)
+        return np.asarray(array, dtype=np.float64, order="C")  # the compiled loops take no strided views
     except (TypeError, ValueError):
         raise ValueError(f"{name} is not made of real numbers; give real numbers.") from None
 

@@ -13,4 +13,6 @@ def main() -> None:
         if (error.name or "").partition(".")[0] not in ("click", "rich"):
             raise
         sys.exit("garrote: the command line needs click and rich; install them with: pip install 'garrote[cli]'")
+    except KeyboardInterrupt:
+        sys.exit(130)
     cli(prog_name="garrote")

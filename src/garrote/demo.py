@@ -21,6 +21,7 @@ from garrote.comparators.registry import selected
 from garrote.datasets import Data, example2
 from garrote.estimators import VariationalGarroteCV
 from garrote.files import write_text
+from garrote.report import render
 
 SEED = 2012  # the year of the paper
 
@@ -56,8 +57,21 @@ def diabetes() -> Case:
     return Case(title, Data(X_train, y_train), Data(X_test, y_test), names)
 
 
-def report(case: Case) -> str:
-    """Fit all methods; what is selected, and how well it predicts."""
+@dataclass(frozen=True)
+class Fits:
+    """The methods fitted to a case, and how long each took."""
+
+    models: dict[str, Any]
+    seconds: dict[str, float]
+
+    @property
+    def garrote(self) -> VariationalGarroteCV:
+        model: VariationalGarroteCV = self.models["VariationalGarroteCV"]
+        return model
+
+
+def fit(case: Case) -> Fits:
+    """Fit all methods."""
     models: dict[str, Any] = {
         "VariationalGarroteCV": VariationalGarroteCV(),
         "LassoCV": LassoCV(),
@@ -71,9 +85,12 @@ def report(case: Case) -> str:
             warnings.simplefilter("ignore")
             model.fit(*case.train)
         seconds[name] = perf_counter() - start
-    garrote = models["VariationalGarroteCV"]
-    lines = [case.title, "", *_selection(case, garrote), "", *_comparison(case, models, seconds)]
-    return "\n".join(lines)
+    return Fits(models, seconds)
+
+
+def text_report(case: Case, fits: Fits) -> str:
+    """What is selected, and how well it predicts."""
+    return "\n".join([case.title, "", *_selection(case, fits.garrote), "", *_comparison(case, fits)])
 
 
 def _selection(case: Case, model: VariationalGarroteCV) -> list[str]:
@@ -89,14 +106,14 @@ def _selection(case: Case, model: VariationalGarroteCV) -> list[str]:
     return lines
 
 
-def _comparison(case: Case, models: dict[str, Any], seconds: dict[str, float]) -> list[str]:
+def _comparison(case: Case, fits: Fits) -> list[str]:
     header = f"  {'method':<20}  test error  selected  seconds"
     if case.truth is not None:
         header += "  error of weights"
     lines = [header]
-    for name, model in models.items():
+    for name, model in fits.models.items():
         error = np.mean((case.test.y - model.predict(case.test.X)) ** 2)
-        line = f"  {name:<20}  {error:10.4g}  {selected(model).sum():8d}  {seconds[name]:7.2f}"
+        line = f"  {name:<20}  {error:10.4g}  {selected(model).sum():8d}  {fits.seconds[name]:7.2f}"
         if case.truth is not None:
             line += f"  {np.abs(model.coef_ - case.truth).sum():16.2f}"
         lines.append(line)
@@ -104,9 +121,17 @@ def _comparison(case: Case, models: dict[str, Any], seconds: dict[str, float]) -
 
 
 def run(out: Path) -> None:
-    """Print both reports and write them to a file."""
+    """Print what both examples find, and write it to a text file and one interactive report each."""
     out.mkdir(parents=True, exist_ok=True)  # first, so that a wrong path costs no waiting
-    text = "\n\n\n".join(report(case) for case in (simulated(), diabetes()))
+    cases = {"report": simulated(), "diabetes": diabetes()}
+    fits = {name: fit(case) for name, case in cases.items()}
+    text = "\n\n\n".join(text_report(case, fits[name]) for name, case in cases.items())
     print(text)
     write_text(out / "report.txt", text + "\n")
-    print(f"\nwritten to {out / 'report.txt'}", file=sys.stderr)
+    written = [out / "report.txt"]
+    for name, case in cases.items():
+        title, command = case.title, f"garrote demo --out {out}"
+        page = render(fits[name].garrote, *case.train, names=case.names, title=title, command=command, seed=SEED)
+        write_text(out / f"{name}.html", page)
+        written.append(out / f"{name}.html")
+    print("\nwritten: " + ", ".join(map(str, written)), file=sys.stderr)

@@ -15,17 +15,30 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from garrote._loops import COMPILED, column_moments
 from garrote.arrays import Array, Index, Split
 from garrote.threads import over_threads
 
 #: A pass visits X in slabs of columns with about so many elements (8 MB in float64).
 SLAB_ELEMENTS = 1_000_000
+
+#: Slabs that are looked at several times are smaller, so that they stay in the cache.
+CACHED_ELEMENTS = 200_000
+
+
+class Respond(Protocol):
+    """v of some features, given their products with a residual."""
+
+    def __call__(self, products: Array, part: slice) -> Array: ...
+
+    def to_columns(self, columns: NDArray[Any], r: NDArray[Any], part: slice) -> Array:
+        """The columns' product with their v, for a residual r, compiled."""
 
 
 class Design(ABC):
@@ -33,6 +46,12 @@ class Design(ABC):
 
     shape: tuple[int, int]
     remote = False  #: whether other processes make the passes, so that folds had better wait for each other
+
+    #: The names of the columns, where they are known.
+    feature_names: NDArray[Any] | None = None
+
+    #: Columns that are always in the model, unless whoever fits says otherwise.
+    unpenalized: Index = np.empty(0, dtype=np.intp)
 
     @abstractmethod
     def transpose_dot(self, r: Array) -> Array:
@@ -57,6 +76,11 @@ class Design(ABC):
             total += self.columns(features[part]) @ v[part]
         return total
 
+    def round_trip(self, r: Array, respond: Respond) -> Array:
+        """X·v with v = respond((Xᵀr)[part], part) for slices ``part`` of the features: a pass there and back."""
+        everything = np.arange(self.shape[1])
+        return self.dot(everything, respond(self.transpose_dot(r), slice(0, self.shape[1])))
+
     def outer(self, features: Index, centre: Array, scale: Array) -> Array:
         """Σ_i scale_i (x_i − centre_i)(x_i − centre_i)ᵀ of some features, n_samples × n_samples."""
 
@@ -79,6 +103,7 @@ class DenseDesign(Design):
     def __init__(self, X: NDArray[Any]) -> None:
         self.X = X
         self.shape = X.shape
+        self.by_columns = X.flags.f_contiguous and X.dtype in (np.float64, np.float32)  #: for the compiled loops
 
     def transpose_dot(self, r: Array) -> Array:
         out = np.empty((self.shape[1], *r.shape[1:]))
@@ -99,16 +124,19 @@ class DenseDesign(Design):
         mean, variance = np.empty(self.shape[1]), np.empty(self.shape[1])
 
         def one_slab(part: slice) -> None:
-            slab = np.array(self.X[:, part], dtype=np.float64)
+            if COMPILED and self.by_columns:
+                column_moments(self.X[:, part], weights, mean[part], variance[part])
+                return
+            slab = np.asarray(self.X[:, part], dtype=np.float64)
             first = weights @ slab
-            slab -= first
-            rest = weights @ slab  # the second look removes the rounding of a large mean
+            centred = slab - first
+            rest = weights @ centred  # the second look removes the rounding of a large mean
             mean[part] = first + rest
-            slab -= rest
+            centred -= rest
             with np.errstate(over="ignore"):  # the problem refuses infinite variances
-                variance[part] = weights @ np.square(slab, out=slab)
+                variance[part] = weights @ np.square(centred, out=centred)
 
-        over_threads(one_slab, column_slabs(self.shape))
+        over_threads(one_slab, column_slabs(self.shape, CACHED_ELEMENTS))
         return mean, variance
 
     def dot(self, features: Index, v: Array) -> Array:
@@ -118,6 +146,21 @@ class DenseDesign(Design):
         spread = np.zeros(self.shape[1], dtype=self.X.dtype)  # for so many columns a whole pass beats gathering them
         spread[features] = v
         return sum(over_threads(lambda part: self.X[:, part] @ spread[part], column_slabs(self.shape)), np.zeros(1))
+
+    def round_trip(self, r: Array, respond: Respond) -> Array:
+        """Column by column where they are contiguous, so that X is read from memory once."""
+        if self.X.dtype not in (np.float64, np.float32):
+            return super().round_trip(r, respond)
+        r = r.astype(self.X.dtype, copy=False)
+
+        def one_slab(part: slice) -> Array:
+            slab = self.X[:, part]
+            if COMPILED and self.by_columns:
+                return respond.to_columns(slab, r, part)
+            v = respond((slab.T @ r).astype(np.float64, copy=False), part)
+            return slab @ v.astype(self.X.dtype, copy=False)
+
+        return sum(over_threads(one_slab, column_slabs(self.shape)), np.zeros(1))
 
     def take(self, rows: Index | slice) -> Design:
         return DenseDesign(self.X[rows])
@@ -186,8 +229,8 @@ def row_slabs(n_samples: int, n_columns: int) -> list[slice]:
     return [slice(start, min(start + step, n_samples)) for start in range(0, n_samples, step)]
 
 
-def column_slabs(shape: tuple[int, int]) -> list[slice]:
-    """Slices of columns with about SLAB_ELEMENTS elements each."""
+def column_slabs(shape: tuple[int, int], elements: int = SLAB_ELEMENTS) -> list[slice]:
+    """Slices of columns with about so many elements each."""
     n_samples, n_features = shape
-    step = max(1, SLAB_ELEMENTS // max(1, n_samples))
+    step = max(1, elements // max(1, n_samples))
     return [slice(start, min(start + step, n_features)) for start in range(0, n_features, step)]

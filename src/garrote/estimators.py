@@ -13,11 +13,13 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from garrote.arrays import Array, Index, Split
 from garrote.base import LinearModel
-from garrote.checks import check_gammas, check_number, check_prior_log_odds, check_ridges
-from garrote.design import Design, as_design, is_dask
+from garrote.checks import check_gammas, check_number, check_ridges
+from garrote.covariates import beside, find_covariates
+from garrote.design import as_design, is_dask
 from garrote.path import Path, default_gammas, trace, wide_gammas
 from garrote.problem import Problem, Samples, as_problem
 from garrote.select import choose, validation_errors
+from garrote.summary import Described
 from garrote.threads import one_blas_thread
 from garrote.workingset import Model
 
@@ -25,27 +27,34 @@ from garrote.workingset import Model
 RIDGES = (0.0, 0.1, 0.3)
 
 
-class _Garrote(LinearModel):
+class _Garrote(Described, LinearModel):
     """Attributes and predictions of a fitted Variational Garrote."""
 
     path_: Path
     x_mean_: Array
     inclusion_: Array
     slab_coef_: Array
+    unpenalized_coef_: Array
     beta_: float
 
+    def _find_covariates(self, unpenalized: Any, X: Any) -> tuple[Any, Index]:
+        return find_covariates(unpenalized, X, getattr(self, "feature_names_in_", None))
+
     def _take_solution(self, problem: Problem, index: int) -> None:
-        """Make the fitted attributes from one solution of ``path_``."""
+        """Make the fitted attributes from one solution of ``path_``; covariates beside X are its last features."""
         solution = self.path_[index]
         self.gamma_ = solution.gamma
         self.beta_ = solution.beta
         self.free_energy_ = solution.free_energy
-        self.inclusion_ = solution.m
-        self.slab_coef_ = solution.w
-        self.coef_ = solution.v
-        self.x_mean_ = problem.x_mean
+        self.inclusion_ = solution.m[: self.n_features_in_]
+        self.slab_coef_ = solution.w[: self.n_features_in_]
+        self.coef_ = solution.v[: self.n_features_in_]
+        self.unpenalized_coef_ = solution.v[problem.unpenalized]
+        self.x_mean_ = problem.x_mean[: self.n_features_in_]
+        self._n_beside = problem.n_features - self.n_features_in_
         self.intercept_ = problem.intercept(solution.features, solution.inclusion * solution.slab)
         self.n_iter_ = self.path_.n_iter
+        self.n_samples_, self.y_variance_ = problem.n_samples, problem.sigma2_y
 
     def _check_data(self, X: Any, y: Any) -> tuple[Any, Any]:
         """As for every linear model; but a dask collection stays where it is, and its y with it."""
@@ -65,21 +74,34 @@ class _Garrote(LinearModel):
         _check_feature_names(self, X._meta, reset=False)
         return lazy_columns(X, features, self.n_features_in_)
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Any, return_std: bool = False, unpenalized: Any = None) -> Any:
         """The expected response; with ``return_std`` also its predictive standard deviation.
 
         Of a dask array or DataFrame they are dask arrays, computed when they are asked for.
 
         The variance is 1/β + Σ m_i (1 − m_i) w_i² (x_i − x̄_i)²: noise, and doubt about which features are in the model.
+        A model that was fitted with covariates beside X needs theirs, ``unpenalized``, for these samples too.
         """
         check_is_fitted(self)
         used = np.flatnonzero(self.coef_)
         columns = self._columns(X, used)
-        mean = columns @ self.coef_[used] + self.intercept_
+        mean = columns @ self.coef_[used] + self.intercept_ + self._covariate_part(X, unpenalized)
         if not return_std:
             return mean
         doubt = (self.inclusion_ * (1.0 - self.inclusion_) * self.slab_coef_**2)[used]
         return mean, np.sqrt(1.0 / self.beta_ + (columns - self.x_mean_[used]) ** 2 @ doubt)
+
+    def _covariate_part(self, X: Any, unpenalized: Any) -> Any:
+        """What covariates beside X contribute to a prediction."""
+        given = 0 if unpenalized is None else np.atleast_2d(unpenalized).shape[1]
+        if given != self._n_beside:
+            raise ValueError(
+                f"unpenalized has {given} covariates, but {type(self).__name__} was fitted with {self._n_beside} "
+                "beside X; give the same ones to predict."
+            )
+        if not given:
+            return 0.0
+        return beside(self._check_inputs(X), unpenalized).right.columns(np.arange(given)) @ self.unpenalized_coef_
 
 
 class VariationalGarrote(_Garrote):
@@ -99,8 +121,10 @@ class VariationalGarrote(_Garrote):
     ----------
     inclusion_, slab_coef_, coef_ : m, w and v = m·w, one of each per feature
     intercept_ : ȳ − x̄·v
+    unpenalized_coef_ : the coefficients of the covariates that were given to ``fit``, in their order
     beta_ : inverse noise variance
     gamma_, free_energy_ : γ and the free energy F of the solution
+    n_samples_, y_variance_ : what it was fitted to: the number of samples and the variance of y
     path_ : the :class:`~garrote.path.Path` that led to it
     n_iter_ : descent steps on that path
     """
@@ -119,25 +143,27 @@ class VariationalGarrote(_Garrote):
         self.fit_intercept = fit_intercept
 
     @one_blas_thread()
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> VariationalGarrote:
-        """Fit to inputs X and outputs y; or to :class:`~garrote.problem.Moments` as X, without y."""
-        problem = self._problem(X, y, sample_weight)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, unpenalized: Any = None) -> VariationalGarrote:
+        """Fit to inputs X and outputs y; or to :class:`~garrote.problem.Moments` as X, without y.
+
+        ``unpenalized`` are covariates that are always in the model: columns of X by name or number, whose inclusion is
+        then 1; or a matrix beside X with a row for each sample. A Design may name its own.
+        """
+        problem = self._problem(X, y, sample_weight, unpenalized)
         gamma = check_number("gamma", self.gamma)
-        model = Model(
-            check_prior_log_odds(self.prior_log_odds, problem.n_features),
-            check_number("ridge", self.ridge, least=0.0),
-        )
+        model = Model(problem.check_log_odds(self.prior_log_odds), check_number("ridge", self.ridge, least=0.0))
         grid = default_gammas(problem, 50, model.prior_log_odds)
         self.path_ = trace(problem, np.append(grid[grid < gamma], gamma), model, whole_grid=True)
         self._take_solution(problem, -1)
         return self
 
-    def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+    def _problem(self, X: Any, y: Any, sample_weight: Any, unpenalized: Any) -> Problem:
         if isinstance(X, Problem):
             self.n_features_in_ = X.n_features
         else:
             X, y = self._check_data(X, y)
-        return as_problem(X, y, sample_weight, fit_intercept=self.fit_intercept)
+            X, unpenalized = self._find_covariates(unpenalized, X)
+        return as_problem(X, y, sample_weight, fit_intercept=self.fit_intercept, unpenalized=unpenalized)
 
 
 class VariationalGarroteCV(_Garrote):
@@ -188,16 +214,17 @@ class VariationalGarroteCV(_Garrote):
         self.n_jobs = n_jobs
 
     @one_blas_thread()
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> VariationalGarroteCV:
-        """Choose γ and λ by cross-validation, and fit."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, unpenalized: Any = None) -> VariationalGarroteCV:
+        """Choose γ and λ by cross-validation, and fit; ``unpenalized`` as in :meth:`VariationalGarrote.fit`."""
         if isinstance(X, Problem):
             raise TypeError(
                 f"X is {type(X).__name__}, which cannot be split into folds; pass samples, or use VariationalGarrote."
             )
         X, y = self._check_data(X, y)
-        splits: Sequence[Split] = list(check_cv(self.cv).split(np.empty(X.shape[0]) if isinstance(X, Design) else X, y))
+        splits: Sequence[Split] = list(check_cv(self.cv).split(np.empty(X.shape[0]), y))  # a Design is no array
+        X, always = self._find_covariates(unpenalized, X)
         X, y, sample_weight, splits = as_design(X).condensed(y, sample_weight, splits)
-        samples = Samples(X, y, sample_weight, fit_intercept=self.fit_intercept)
+        samples = Samples(X, y, sample_weight, fit_intercept=self.fit_intercept, unpenalized=always)
         if not splits or not all(
             samples.weights[np.asarray(part, dtype=np.intp)].any() for split in splits for part in split
         ):
@@ -209,7 +236,7 @@ class VariationalGarroteCV(_Garrote):
             raise ValueError(
                 f"refit=False needs a single split, but cv makes {len(splits)}; pass a PredefinedSplit or refit."
             )
-        odds = check_prior_log_odds(self.prior_log_odds, samples.n_features)
+        odds = samples.check_log_odds(self.prior_log_odds)
         given = np.ndim(self.gammas) > 0
         self.ridges_ = check_ridges(self.ridges)
         self.gammas_ = check_gammas(self.gammas) if given else wide_gammas(samples, self.gammas, odds)

@@ -47,10 +47,10 @@ class Moves(NamedTuple):
         return Moves(self.change[best], self.drop[best], self.add[best])
 
 
-def moves(block: Block, solution: Array, gamma: Array, ridge: float, *, swaps: bool) -> Iterator[Array]:
-    """The most promising starts θ that differ from a solution's θ by a drop, an add or (``swaps``) some swaps."""
+def moves(block: Block, solution: Array, gamma: Array, ridge: float, *, adds: bool, swaps: bool) -> Iterator[Array]:
+    """The most promising starts θ that differ from a solution's θ by a drop, an add or some swaps."""
     screen = Screen(block, solution, gamma, ridge)
-    found = [screen.drops(), screen.adds()] + [screen.swaps()] * swaps
+    found = [screen.drops()] + [screen.adds()] * adds + [screen.swaps()] * swaps
     together = Moves(*(np.concatenate(part) for part in zip(*found, strict=True))).best_first()
     for change, drop, add in zip(*together, strict=True):
         if change < SLACK:

@@ -22,11 +22,12 @@ from scipy import sparse
 from scipy.special import logit
 
 from garrote.arrays import Array, Index
-from garrote.checks import check_count, check_gammas, check_number, check_prior_log_odds
+from garrote.checks import check_count, check_gammas, check_number
 from garrote.exchange import moves
 from garrote.minimise import Rival
 from garrote.problem import Problem, as_problem
 from garrote.solve import MAX_ITER, TOL, Solution, empty_solution, make_solution, warn_unconverged
+from garrote.summary import Summary, summarise_path
 from garrote.threads import one_blas_thread
 from garrote.workingset import Found, Model, WorkingSet
 
@@ -86,6 +87,13 @@ class Path(Sequence[Solution]):
         """Inclusions m of the listed features as a sparse array, n_features × n_gammas."""
         return self._stack([solution.inclusion for solution in self.solutions])
 
+    def summary(self) -> Summary:
+        """The path as a table, γ ascending."""
+        return summarise_path(self)
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
+
     def _stack(self, columns: list[Array]) -> sparse.csc_array:
         rows = [solution.features for solution in self.solutions]
         starts = np.cumsum([0, *map(len, rows)])
@@ -116,6 +124,7 @@ def garrote_path(
     prior_log_odds: Any = None,
     sample_weight: Any = None,
     fit_intercept: bool = True,
+    unpenalized: Any = None,
     tol: float = TOL,
     max_iter: int = MAX_ITER,
 ) -> Path:
@@ -130,12 +139,14 @@ def garrote_path(
     prior_log_odds : added to γ, one number per feature
     sample_weight : how often each sample counts
     fit_intercept : whether to centre X and y (implicitly)
+    unpenalized : columns of X, by name or number, that are always in the model; or covariates as a matrix with a row
+        for each sample, which become the last features of every solution
     tol, max_iter : as in :func:`~garrote.solve.solve`
     """
     if gammas is None:
         gammas = 50
-    problem = as_problem(X, y, sample_weight, fit_intercept=fit_intercept)
-    model = Model(check_prior_log_odds(prior_log_odds, problem.n_features), check_number("ridge", ridge, least=0.0))
+    problem = as_problem(X, y, sample_weight, fit_intercept=fit_intercept, unpenalized=unpenalized)
+    model = Model(problem.check_log_odds(prior_log_odds), check_number("ridge", ridge, least=0.0))
     tol, max_iter = check_number("tol", tol, least=0.0), check_count("max_iter", max_iter)
     given = np.ndim(gammas) > 0
     grid = check_gammas(gammas) if given else default_gammas(problem, gammas, model.prior_log_odds)
@@ -248,8 +259,8 @@ class Search:
         self.up: list[float] = []
         self.down: list[float] = []
         # As many features as samples can fit anything; with fewer, F is bounded.
-        can_interpolate = len(problem.varying) >= problem.n_samples - 1
-        self.most_selected = INTERPOLATES * (problem.n_samples - 1) if can_interpolate else math.inf
+        self.can_interpolate = len(problem.varying) >= problem.n_samples - 1
+        self.most_selected = INTERPOLATES * (problem.n_samples - 1) if self.can_interpolate else math.inf
         self.cut = True  #: whether the grid ends where the path overfits
         self.end = 0  #: branches are followed, and moves made, only below this position
         self._tried: set[tuple[Point, int]] = set()
@@ -268,7 +279,9 @@ class Search:
         gamma = float(self.grid[k])
         most = self.most_selected if self.cut or k < self.end else math.inf
         if branch == "exchange":  # one move; an avalanche is what annealing finds, at its own γ
-            most = min(most, float(np.count_nonzero(theta > 0)) + CASCADE)
+            most = min(
+                most, float(np.count_nonzero(theta > 0)) + (CASCADE if self.additions_mean_something(gamma) else 0)
+            )
         rival = None if beat is None else Rival(beat.found.run.end.m, beat.free_energy - LOWER)
         found = self.active.descend(
             gamma, theta, give_up=give_up, tol=self.tol, max_iter=self.max_iter, most=most, rival=rival
@@ -343,12 +356,21 @@ class Search:
             selection = self.active.features[solution > 0.0].tobytes()
             self._swapped[selection] += 1
             swaps = self._swapped[selection] <= SWAPS
-            prior = self.active.start(gamma)
-            for theta in moves(self.active.block, solution, prior, self.active.model.ridge, swaps=swaps):
+            adds = self.additions_mean_something(gamma)
+            prior, ridge = self.active.start(gamma), self.active.model.ridge
+            for theta in moves(self.active.block, solution, prior, ridge, adds=adds, swaps=swaps):
                 if self.keep(k, self.descend(k, theta, "exchange", beat=at)):
                     changed = True
                     break
         return changed
+
+    def additions_mean_something(self, gamma: float) -> bool:
+        """Whether exchange may add features: not where the prior alone expects one of very many useless ones.
+
+        The best of these is always worth adding there, and after it the next, until y is interpolated.
+        """
+        n_features = len(self.problem.varying)
+        return n_features < 2 * self.problem.n_samples or n_features * math.exp(gamma) < 1.0
 
     def keep(self, k: int, point: Point) -> bool:
         """Keep a point whose F is lower, unless it overfits or was abandoned on the way."""
@@ -375,6 +397,8 @@ class Search:
         selected = m > 0.5
         if selected.sum() > self.most_selected:
             return f"{selected.sum()} features are selected from {n_samples:g} samples: the fit begins to interpolate"
+        if not found.at_rest:
+            return "unselected features together begin to explain y, and no solution comes to rest"
         weak, strong = float(m[~selected].sum()) + found.outside_mass, float(m[selected].sum())
         if weak > max(strong, DIFFUSE * n_samples):
             return f"unselected features hold a total inclusion of {weak:.3g}, the selected ones {strong:.3g}"

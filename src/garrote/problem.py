@@ -20,8 +20,9 @@ from scipy import linalg
 
 from garrote._loops import BlockDescent
 from garrote.arrays import Array, Index
-from garrote.checks import as_floats, check_inputs, check_outputs, check_weights
-from garrote.design import Design, as_design, is_dask, row_slabs
+from garrote.checks import as_floats, check_inputs, check_outputs, check_prior_log_odds, check_weights
+from garrote.covariates import EXPLAINED, Projection, column_positions, find_covariates
+from garrote.design import Design, Respond, as_design, is_dask, row_slabs
 
 #: Squared relative rounding below which a column's variance is that of a constant.
 CONSTANT = (16 * np.finfo(np.float64).eps) ** 2
@@ -77,6 +78,9 @@ class Problem(ABC):
     #: Features that carry any information; a constant column is left out of every Block.
     varying: Index
 
+    #: Features that are always in the model: no Block has them, and every Solution lists them with m = 1.
+    unpenalized: Index = np.empty(0, dtype=np.intp)
+
     @abstractmethod
     def block(self, features: Index, *, shorten: bool = True) -> Block:
         """The Block of some features; its rows may be fewer than the samples, if ``shorten``."""
@@ -90,6 +94,28 @@ class Problem(ABC):
         """w_0 = ȳ − x̄·v."""
         return float(self.y_mean - self.x_mean[features] @ v)
 
+    def unpenalized_coef(self, features: Index, v: Array) -> Array:
+        """The least-squares coefficients of the unpenalized features, given those of the others."""
+        return np.empty(0)
+
+    def with_unpenalized(self, features: Index, m: Array, w: Array) -> tuple[Index, Array, Array]:
+        """A solution's features, m and w, and those of the unpenalized features after them."""
+        coef = self.unpenalized_coef(features, m * w)
+        return (
+            np.concatenate([features, self.unpenalized]),
+            np.concatenate([m, np.ones(len(coef))]),
+            np.concatenate([w, coef]),
+        )
+
+    def check_log_odds(self, prior_log_odds: Any) -> Array | None:
+        """Prior log odds of every feature, which may be given for the penalized ones only."""
+        penalized = np.delete(np.arange(self.n_features), self.unpenalized)
+        if prior_log_odds is None or np.shape(prior_log_odds) != penalized.shape:
+            return check_prior_log_odds(prior_log_odds, self.n_features)
+        odds = np.zeros(self.n_features)
+        odds[penalized] = check_prior_log_odds(prior_log_odds, len(penalized))
+        return odds
+
 
 class Samples(Problem):
     """Inputs and outputs of some samples, centred implicitly, weighted.
@@ -100,7 +126,15 @@ class Samples(Problem):
     #: With at most this many features all of them form one Block, and dense models are within reach.
     ONE_BLOCK = 600
 
-    def __init__(self, X: Any, y: Array, sample_weight: Any = None, *, fit_intercept: bool = True) -> None:
+    def __init__(
+        self,
+        X: Any,
+        y: Array,
+        sample_weight: Any = None,
+        *,
+        fit_intercept: bool = True,
+        unpenalized: Index | None = None,
+    ) -> None:
         self.design: Design = as_design(X)
         weights = np.ones(len(y)) if sample_weight is None else check_weights(sample_weight, y)
         self.n_features = self.design.shape[1]
@@ -130,7 +164,22 @@ class Samples(Problem):
             raise ValueError("y has values whose squares overflow; divide it by a power of ten.")
         if np.sqrt(self.sigma2_y) <= np.sqrt(CONSTANT) * abs(self.y_mean):  # y is constant: nothing to explain
             self.y, self.sigma2_y = np.zeros(len(y)), 0.0
+        self.projection: Projection | None = None
+        if unpenalized is not None and len(unpenalized):
+            self._project(unpenalized)
         self.b = self.correlations(self.root_target)
+
+    def _project(self, unpenalized: Index) -> None:
+        """Profile the coefficients of some features out of everything that is known of the others."""
+        self.unpenalized = unpenalized
+        self.projection = Projection(self.roots(unpenalized), self.correlations)
+        left = self.chi - np.square(self.projection.coordinates).sum(axis=1)
+        explained = left <= EXPLAINED * self.chi
+        explained[unpenalized] = True
+        self.varying = np.setdiff1d(self.varying, np.flatnonzero(explained))
+        self.chi = np.where(explained, 0.0, left)
+        rest = float(self.root_target @ self.root_target)
+        self.sigma2_y = rest if rest > EXPLAINED**2 * self.sigma2_y else 0.0
 
     @property
     def fits_one_block(self) -> bool:
@@ -139,35 +188,56 @@ class Samples(Problem):
     def take(self, rows: Index) -> Samples:
         """The problem of some of the samples."""
         weights = self.weights[rows] * self.n_samples
-        return Samples(self.design.take(rows), self.y[rows] + self.y_mean, weights, fit_intercept=self.fit_intercept)
+        y = self.y[rows] + self.y_mean
+        return Samples(
+            self.design.take(rows), y, weights, fit_intercept=self.fit_intercept, unpenalized=self.unpenalized
+        )
 
     @property
     def root_target(self) -> Array:
-        """y in root coordinates: √weight times the centred outputs."""
-        return np.sqrt(self.weights) * self.y
+        """y in root coordinates: √weight times the centred outputs, and what covariates leave of it."""
+        target = np.sqrt(self.weights) * self.y
+        return target if self.projection is None else self.projection.remove(target)
 
     def correlations(self, e: Array) -> Array:
         """c_i = ⟨x_i r⟩ of every feature, for a residual e = √weight · r in root coordinates, or several: one pass."""
         self.n_passes += 1
         weighted = (np.sqrt(self.weights) * e.T).T
-        return self.design.transpose_dot(weighted) - np.multiply.outer(self.x_mean, weighted.sum(axis=0))
+        c = self.design.transpose_dot(weighted) - np.multiply.outer(self.x_mean, weighted.sum(axis=0))
+        return c if self.projection is None else c - self.projection.coordinates @ (self.projection.basis.T @ e)
 
-    def fitted(self, features: Index, v: Array) -> Array:
-        """Σ_i v_i x_i of some features, in root coordinates."""
-        return np.sqrt(self.weights) * (self.design.dot(features, v) - self.x_mean[features] @ v)
+    def responses(self, weighted: Array, respond: Respond, v: Array) -> Array:
+        """Σ_i v_i x_i in root coordinates, for the v that ``respond`` makes of the products Xᵀ·weighted: one pass.
+
+        ``weighted`` is √weight times a residual, from which covariates have been removed.
+        """
+        self.n_passes += 1
+        fit = np.sqrt(self.weights) * (self.design.round_trip(weighted, respond) - self.x_mean @ v)
+        return fit if self.projection is None else self.projection.remove(fit)
 
     def outer(self, features: Index, scale: Array) -> Array:
         """Σ_i scale_i x_i x_iᵀ of some features, in root coordinates."""
         root_weights = np.sqrt(self.weights)
         products = self.design.outer(features, self.x_mean[features], scale)
-        return np.multiply.outer(root_weights, root_weights) * products
+        products *= np.multiply.outer(root_weights, root_weights)
+        if self.projection is None:
+            return products
+        return self.projection.remove(self.projection.remove(products).T)
 
     def roots(self, features: Index, rows: slice = slice(None)) -> Array:
         """Centred columns times √weight: rootᵀroot = χ."""
         columns = (self.design if rows == slice(None) else self.design.take(rows)).columns(features)
         columns -= self.x_mean[features]
         columns *= np.sqrt(self.weights[rows])[:, None]
+        if self.projection is not None:
+            columns -= self.projection.basis[rows] @ self.projection.coordinates[features].T
         return columns
+
+    def unpenalized_coef(self, features: Index, v: Array) -> Array:
+        if self.projection is None:
+            return super().unpenalized_coef(features, v)
+        y = self.projection.basis.T @ (np.sqrt(self.weights) * self.y)
+        return self.projection.to_coef @ (y - self.projection.coordinates[features].T @ v)
 
     def shortened(self, features: Index) -> tuple[Array, Array, float]:
         """Root, target and floor with a row per feature, by an orthogonal transformation of a few rows at a time."""
@@ -203,6 +273,9 @@ class Moments(Problem):
 
     Two Moments of different samples add up to the Moments of all of them.
     """
+
+    #: The regression on the features that were profiled out: (their Gram matrix)⁻¹, their rows of χ, their b.
+    _regression: tuple[Array, Array, Array] | None = None
 
     def __init__(
         self,
@@ -269,6 +342,40 @@ class Moments(Problem):
             y_mean=samples.y_mean,
         )
 
+    @classmethod
+    def from_summary(
+        cls,
+        statistics: Any,
+        ld: Any,
+        n_samples: float,
+        *,
+        var_y: float | None = None,
+        alleles: Any = None,
+        ld_alleles: Any = None,
+        ridge: float = 0.0,
+    ) -> Moments:
+        """The moments that summary statistics imply; in-sample LD makes them those of the data.
+
+        Parameters
+        ----------
+        statistics : z of each feature's marginal regression (with an intercept), or a pair (beta, se)
+        ld : the features' correlations, in the same order
+        n_samples : how many samples the statistics come from; less one for each covariate they were adjusted for
+        var_y : the variance of y (divided by n_samples); with (beta, se) it gives coefficients in the units of beta,
+            otherwise they are per standard deviation of the feature (and of y)
+        alleles, ld_alleles : a pair (counted, other) of the alleles of each feature, as the statistics and as ld count
+            them; where they are swapped, the sign of the statistic is
+        ridge : ld is replaced by (1 − ridge)·ld + ridge·1. Use 0 for LD of the same samples. LD of a reference panel
+            has an error of about 1/√(panel size) in each entry; where each feature explains a few per cent of y at
+            most, as in genetics, 0.1 makes up for some of it. Strong effects need the LD of the same samples
+        """
+        from garrote.sources.summary import from_summary  # most users never need it
+
+        b, chi, sigma2_y = from_summary(
+            statistics, ld, n_samples, var_y=var_y, alleles=alleles, ld_alleles=ld_alleles, ridge=ridge
+        )
+        return cls(b, chi, sigma2_y, n_samples)
+
     def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
@@ -290,6 +397,33 @@ class Moments(Problem):
             y_mean=mine * self.y_mean + theirs * other.y_mean,
         )
 
+    def profiled(self, unpenalized: Index) -> Moments:
+        """The moments of what regression on some features leaves of y and of the others."""
+        scale = np.sqrt(np.where(self.chi[unpenalized] > 0, self.chi[unpenalized], 1.0))
+        unit = np.outer(scale, scale)
+        to_coef = linalg.pinvh(self.gram[np.ix_(unpenalized, unpenalized)] / unit) / unit
+        cross, b = self.gram[unpenalized], self.b[unpenalized]
+        gram = self.gram - cross.T @ to_coef @ cross
+        explained = gram.diagonal() <= EXPLAINED * self.chi
+        explained[unpenalized] = True
+        gram[explained] = gram[:, explained] = 0.0
+        rest = Moments(
+            np.where(explained, 0.0, self.b - cross.T @ to_coef @ b),
+            gram,
+            max(self.sigma2_y - float(b @ to_coef @ b), 0.0),
+            self.n_samples,
+            x_mean=self.x_mean,
+            y_mean=self.y_mean,
+        )
+        rest.unpenalized, rest._regression = unpenalized, (to_coef, cross, b)
+        return rest
+
+    def unpenalized_coef(self, features: Index, v: Array) -> Array:
+        if self._regression is None:
+            return super().unpenalized_coef(features, v)
+        to_coef, cross, b = self._regression
+        return to_coef @ (b - cross[:, features] @ v)
+
     @property
     def fits_one_block(self) -> bool:
         return True
@@ -299,7 +433,9 @@ class Moments(Problem):
         return Block(features, self.chi[features], gram, self.b[features], self.sigma2_y, self.n_samples)
 
 
-def as_problem(X: Any, y: Any, sample_weight: Any = None, *, fit_intercept: bool = True) -> Problem:
+def as_problem(
+    X: Any, y: Any, sample_weight: Any = None, *, fit_intercept: bool = True, unpenalized: Any = None
+) -> Problem:
     """The Problem of inputs and outputs, or the Problem that was given as X."""
     if isinstance(X, Problem):
         if y is not None or sample_weight is not None:
@@ -308,7 +444,14 @@ def as_problem(X: Any, y: Any, sample_weight: Any = None, *, fit_intercept: bool
             raise ValueError(
                 f"fit_intercept is False, but the {type(X).__name__} are centred; make them with fit_intercept=False."
             )
-        return X
-    design = as_design(X if isinstance(X, Design) or is_dask(X) else check_inputs(X))
+        if unpenalized is None:
+            return X
+        if not isinstance(X, Moments):
+            raise TypeError(f"X is {type(X).__name__}, from which no feature can be profiled out; pass the samples.")
+        return X.profiled(column_positions(unpenalized, X.n_features))
+    names: Any = X.feature_names if isinstance(X, Design) else getattr(X, "columns", None)
+    design, always = find_covariates(
+        unpenalized, as_design(X if isinstance(X, Design) or is_dask(X) else check_inputs(X)), names
+    )
     X, y, sample_weight, _ = design.condensed(y, sample_weight, ())
-    return Samples(X, check_outputs(y, X.shape[0]), sample_weight, fit_intercept=fit_intercept)
+    return Samples(X, check_outputs(y, X.shape[0]), sample_weight, fit_intercept=fit_intercept, unpenalized=always)

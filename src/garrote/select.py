@@ -12,6 +12,7 @@ from garrote.arrays import Array, Split
 from garrote.path import Path, trace
 from garrote.problem import Samples
 from garrote.threads import one_blas_thread
+from garrote.watch import current_watch, identity_of
 from garrote.workingset import Model
 
 #: Differences of the mean error below this fraction of its standard error count as ties.
@@ -37,12 +38,23 @@ def validation_errors(
 ) -> tuple[Array, list[list[Path]]]:
     """Mean squared validation error, n_ridges × n_gammas × n_splits, and the paths of each split.
 
-    NaN marks a γ at which a path had already stopped.
+    NaN marks a γ at which a path had already stopped. A split that the current watch already knows has no paths.
     """
-    results = Parallel(n_jobs=n_jobs)(
-        delayed(_one_split)(samples, split, gammas, ridges, prior_log_odds, whole_grid) for split in splits
+    watch = current_watch()
+    odds = np.empty(0) if prior_log_odds is None else prior_log_odds
+    parts = (part for split in splits for part in split)
+    known = watch.begin(
+        len(splits), identity_of(samples.b, samples.chi, samples.y, samples.weights, gammas, ridges, odds, *parts)
     )
-    return np.stack([errors for errors, _ in results], axis=2), [paths for _, paths in results]
+    paths: list[list[Path]] = [[] for _ in splits]
+    unknown = [k for k, errors in enumerate(known) if errors is None]
+    results = Parallel(n_jobs=n_jobs, return_as="generator" if watch.live else "list")(
+        delayed(_one_split)(samples, splits[k], gammas, ridges, prior_log_odds, whole_grid) for k in unknown
+    )
+    for k, (errors, paths[k]) in zip(unknown, results, strict=True):
+        known[k] = errors
+        watch.done(k, errors)
+    return np.stack([errors for errors in known if errors is not None], axis=2), paths
 
 
 @one_blas_thread()
@@ -62,6 +74,7 @@ def _one_split(
         path = trace(part, gammas, Model(prior_log_odds, float(ridge)), whole_grid=whole_grid)
         errors[row, : len(path)] = path_errors(path, part, unseen)
         paths.append(path)
+        current_watch().step(1.0 / len(ridges))
     return errors, paths
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from garrote.checks import as_floats, check_count, check_number, check_prior_log
 from garrote.energy import NOISE_FLOOR, THETA_MAX
 from garrote.minimise import Descent
 from garrote.problem import Problem, as_problem
+from garrote.summary import Summary, summarise_solution
 from garrote.threads import one_blas_thread
 from garrote.workingset import Found, Model, WorkingSet
 
@@ -68,6 +70,13 @@ class Solution:
     def selected(self) -> Index:
         """The features with m > ½, in ascending order."""
         return np.sort(self.features[self.inclusion > 0.5])
+
+    def summary(self, names: Sequence[str] | None = None) -> Summary:
+        """The selected features as a table; ``names`` are those of all features."""
+        return summarise_solution(self, names)
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
 
     def _dense(self, values: Array) -> Array:
         dense = np.zeros(self.n_features)
@@ -129,11 +138,12 @@ def solve(
 def make_solution(active: WorkingSet, gamma: float, found: Found, branch: str) -> Solution:
     """The Solution of a finished descent."""
     problem, model, end = active.problem, active.model, found.run.end
+    features, inclusion, slab = problem.with_unpenalized(active.features[: len(end.m)], end.m, end.w)
     return Solution(
         gamma=gamma,
-        features=active.features[: len(end.m)],
-        inclusion=end.m,
-        slab=end.w,
+        features=features,
+        inclusion=inclusion,
+        slab=slab,
         beta=model.beta or 1.0 / max(end.noise, NOISE_FLOOR * problem.sigma2_y),
         free_energy=found.free_energy + _constant_columns(problem, gamma, model),
         n_iter=found.run.n_iter,
@@ -148,12 +158,13 @@ def make_solution(active: WorkingSet, gamma: float, found: Found, branch: str) -
 def empty_solution(problem: Problem, gamma: float, model: Model) -> Solution:
     """Constant y, or only constant columns: nothing is explained and every inclusion is its prior."""
     nothing = np.empty(0)
+    features, inclusion, slab = problem.with_unpenalized(np.empty(0, dtype=np.intp), nothing, nothing)
     noise = max(problem.sigma2_y, np.finfo(np.float64).tiny)
     return Solution(
         gamma=gamma,
-        features=np.empty(0, dtype=np.intp),
-        inclusion=nothing,
-        slab=nothing,
+        features=features,
+        inclusion=inclusion,
+        slab=slab,
         beta=1.0 / noise,
         free_energy=0.5 * problem.n_samples * (1.0 + math.log(2.0 * math.pi * noise)),
         n_iter=0,
@@ -166,12 +177,13 @@ def empty_solution(problem: Problem, gamma: float, model: Model) -> Solution:
 
 def _constant_columns(problem: Problem, gamma: float, model: Model) -> float:
     """F of the columns that do not vary: −log(1 + e^γ) each, since they stay at their prior."""
-    if len(problem.varying) == problem.n_features:
+    if len(problem.varying) + len(problem.unpenalized) == problem.n_features:
         return 0.0
     prior = np.full(problem.n_features, gamma)
     if model.prior_log_odds is not None:
         prior += model.prior_log_odds
-    return -float(np.logaddexp(0.0, np.delete(prior, problem.varying)).sum())
+    elsewhere = np.concatenate([problem.varying, problem.unpenalized])
+    return -float(np.logaddexp(0.0, np.delete(prior, elsewhere)).sum())
 
 
 def warn_unconverged(runs: list[tuple[float, Descent]], tol: float, max_iter: int) -> None:

@@ -19,19 +19,22 @@ import numpy as np
 from scipy.special import expit, logit
 
 from garrote.arrays import Array, Index
-from garrote.background import Background, BackgroundLike, DiffuseBackground, Outside
+from garrote.background import Background, BackgroundLike, DiffuseBackground, Look, Outside
 from garrote.energy import NOISE_FLOOR, Penalty
 from garrote.minimise import Descent, Rival, minimise
 from garrote.problem import Block, Problem, Samples
 
 #: Outside features may be uncertain by this much total inclusion per sample before X is looked at again.
-UNCERTAIN_MASS = 5e-4
+UNCERTAIN_MASS = 2e-3
 
 #: The background is renewed when the variance that it explains has changed by this fraction of the noise.
-STALE_BACKGROUND = 5e-3
+STALE_BACKGROUND = 2e-2
 
 #: Weight of the newest correlations, where a background is found by repetition.
 MIXING = 0.7
+
+#: So often X is looked at, at one γ, before the background counts as restless.
+ROUNDS = 20
 
 #: With more inclusion outside than this fraction of n_samples, the background is eliminated by the dual.
 HEAVY = 0.15
@@ -72,6 +75,7 @@ class Found:
     run: Descent
     outside_mass: float = 0.0  #: Σ m of the features outside the working set
     outside_energy: float = 0.0  #: their part of F, beside what they explain of y
+    at_rest: bool = True  #: whether their background has stopped changing
 
     @property
     def free_energy(self) -> float:
@@ -97,6 +101,9 @@ class WorkingSet:
         else:
             assert isinstance(problem, Samples)
             self.samples = problem
+            self._inverse_norm = np.zeros(problem.n_features)
+            self._inverse_norm[problem.varying] = problem.chi[problem.varying] ** -0.5
+            self._constant = np.flatnonzero(self._inverse_norm == 0.0)
             self._look(problem.b, problem.root_target)
             self._use(self._entrants(math.inf, 1.0, ENTRY))
             self._look(problem.b, problem.root_target)
@@ -138,7 +145,7 @@ class WorkingSet:
         ``give_up(found)`` says, before X is looked at, whether the descent so far is of no use. A descent that selects
         more than ``most`` features, or will not beat its rival, is abandoned on the way.
         """
-        for _ in range(50):
+        for _ in range(ROUNDS):
             background = self.background.at(gamma) if self.background is not None else None
             block = self.block if background is None else background.subtract(self.block)
             penalty = Penalty(self.start(gamma), self.model.ridge, self.model.beta)
@@ -164,16 +171,15 @@ class WorkingSet:
                 break
             self._refresh(gamma, kappa, run.end.noise, residual)
         else:
-            run.converged = False  # the background never came to rest
+            run.converged = found.at_rest = False
         return found
 
     def _found(self, run: Descent, gamma: float, kappa: float, background: BackgroundLike | None) -> Found:
         """The descent together with what is known of the outside features."""
-        mass = self.outside.mass(gamma, kappa)
-        if background is None:
-            return Found(run, float(mass.sum()), -float(mass.sum()))
-        light = float(mass @ (self.outside.z <= background.least_z))  # −log(1 + e^θ) ≈ −m for each of these
-        return Found(run, light + background.mass, background.bernoulli - light)
+        if background is not None:
+            return Found(run, background.mass, background.bernoulli)
+        mass = float(self.outside.mass(gamma, kappa).sum())
+        return Found(run, mass, -mass)  # −log(1 + e^θ) ≈ −m for each
 
     def _residual(self, block: Block, run: Descent, background: BackgroundLike | None) -> Array:
         """The residual in root coordinates, with the background's part removed."""
@@ -187,13 +193,11 @@ class WorkingSet:
             return
         unseen = np.setdiff1d(self.features[positions], self._partnered)
         self._partnered = np.union1d(self._partnered, unseen)
-        inverse_norm = np.zeros(self.problem.n_features)
-        inverse_norm[self.problem.varying] = self.problem.chi[self.problem.varying] ** -0.5
         entering = [self.features]
         for start in range(0, len(unseen), AT_ONCE):
             several = unseen[start : start + AT_ONCE]
             correlation = self.samples.correlations(self.samples.roots(several))
-            correlation *= inverse_norm[:, None]
+            correlation *= self._inverse_norm[:, None]
             correlation[np.concatenate(entering)] = 0.0
             for column, norm in zip(np.abs(correlation).T, np.sqrt(self.problem.chi[several]), strict=True):
                 top = np.argpartition(column, -PARTNERS)[-PARTNERS:]
@@ -239,37 +243,42 @@ class WorkingSet:
 
     def _refresh(self, gamma: float, kappa: float, noise: float, residual: Array) -> None:
         """Look at X for this residual: let features enter, and renew the background."""
-        c = self.samples.correlations(residual)
-        if self.background is not None:  # an outside feature's own part of the background is not held against it
-            own = self.background.at(gamma)
-            c[own.features] += self.problem.chi[own.features] * own.contributions(c)
-            c = self._mix(c, gamma)
+        look = self._way_to_look(gamma, kappa)
+        mass = self.outside.mass(gamma, kappa)
+        light = mass.sum() <= HEAVY * self.problem.n_samples
+        if light and self._explained(mass) > 0.5 * STALE_BACKGROUND * noise:
+            c, self.background = Background.build(self.samples, residual, look)
+        else:
+            c = self.samples.correlations(residual)
+            look.adjust(c, self.problem.chi, slice(0, len(c)))
+            if light:
+                self.background = None
         self._look(c, residual)
         heavy = self.outside.mass(gamma, kappa).sum() > HEAVY * self.problem.n_samples
         entrants = self._entrants(gamma, kappa, CERTAIN if heavy else ENTRY)
         if len(entrants):
             self._use(np.concatenate([self.features, entrants]))
             self._look(c, residual)
-        mass = self.outside.mass(gamma, kappa)
-        ridge, odds = self.model.ridge, self.model.prior_log_odds
-        if mass.sum() > HEAVY * self.problem.n_samples:
+        if heavy and self.outside.mass(gamma, kappa).sum() > HEAVY * self.problem.n_samples:
             self.background = self._diffuse(c, gamma, kappa, entered=len(entrants) > 0)
-        elif self._explained(mass) > 0.5 * STALE_BACKGROUND * noise:
-            self.background = Background.build(self.samples, self.outside, c, gamma, kappa, ridge, odds)
-        else:
+        elif not light:
             self.background = None
 
-    def _mix(self, c: Array, gamma: float) -> Array:
-        """Damp the rounds at one γ: a larger background leaves a smaller residual, so they alternate."""
-        again = self._mixed_gamma == gamma
+    def _way_to_look(self, gamma: float, kappa: float) -> Look:
+        """Rounds at the same γ are damped, since a larger background leaves a smaller residual: they alternate."""
+        own = None if self.background is None else self.background.at(gamma)
+        again = own is not None and self._mixed_gamma == gamma
         self._mixed_gamma = gamma
-        return MIXING * c + (1.0 - MIXING) * self.c if again else c
+        model, inside = self.model, self.outside.inside
+        mixing = MIXING if again else 1.0
+        return Look(gamma, kappa, model.ridge, model.prior_log_odds, inside, ENTRY, own, mixing, self.c)
 
     def _diffuse(self, c: Array, gamma: float, kappa: float, *, entered: bool) -> DiffuseBackground:
         """The next dual background: Eq. (m) for all outside features at once, damped once it has begun."""
         features, odds = self.outside.features, self.model.prior_log_odds
         prior = np.zeros(len(features)) + gamma + (0.0 if odds is None else odds[features])
         theta = prior + kappa * c[features] ** 2 / self.problem.chi[features]
+        np.minimum(theta, logit(CERTAIN), out=theta)  # more than can enter at once may be certain: the dual needs m < 1
         settled, old = False, self.background
         if isinstance(old, DiffuseBackground) and not entered and old.gamma == gamma:
             settled = bool(np.abs(expit(theta) - old.m).max() < 1e-6)
@@ -278,19 +287,17 @@ class WorkingSet:
 
     def _entrants(self, gamma: float, kappa: float, entry: float) -> Index:
         """The outside features whose inclusion exceeds ``entry``, or the ENTRANTS largest of them."""
-        outside = self.outside
-        log_odds = kappa * outside.z_each**2
+        log_odds = kappa * self.outside.z_each**2
         if self.model.prior_log_odds is not None:
-            log_odds += self.model.prior_log_odds[outside.features]
+            log_odds += self.model.prior_log_odds
+        log_odds[self.outside.inside] = -np.inf
         above = np.flatnonzero(log_odds > logit(entry) - gamma)
         if len(above) > ENTRANTS:
-            above = above[np.argpartition(log_odds[above], -ENTRANTS)[-ENTRANTS:]]
-        return np.sort(outside.features[above])
+            above = np.sort(above[np.argpartition(log_odds[above], -ENTRANTS)[-ENTRANTS:]])
+        return above
 
     def _look(self, c: Array, residual: Array) -> None:
         """Remember the outside features' correlations c with this residual."""
-        outside = np.zeros(self.problem.n_features, dtype=bool)
-        outside[self.problem.varying] = True
-        outside[self.features] = False
         self.c, self.residual = c, residual
-        self.outside = Outside.of(np.flatnonzero(outside), c, self.problem.chi, self.model.prior_log_odds)
+        inside = np.concatenate([self.features, self._constant])
+        self.outside = Outside.of(inside, c, self._inverse_norm, self.model.prior_log_odds)

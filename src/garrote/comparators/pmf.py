@@ -163,7 +163,8 @@ class PairedMeanField(SpikeSlabRegressor):
         π. A number is held fixed; None learns it by EM, from ½.
     init : callable or tuple of two arrays, default=even_start
         Where to start: ``init(n_features, random_state)`` returns (m, w), w in units of sd(y)/sd(x), as
-        :func:`even_start`, :func:`soft_start` and :func:`extreme_start` do; or the arrays m and w themselves.
+        :func:`~garrote.comparators.even_start`, :func:`~garrote.comparators.soft_start` and
+        :func:`~garrote.comparators.extreme_start` do; or the arrays m and w themselves.
     n_init : int, default=1
         Number of starts; the one with the highest bound is kept.
     max_iter : int, default=1000
