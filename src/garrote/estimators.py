@@ -101,7 +101,8 @@ class _Garrote(Described, LinearModel):
             )
         if not given:
             return 0.0
-        return beside(self._check_inputs(X), unpenalized).right.columns(np.arange(given)) @ self.unpenalized_coef_
+        design = as_design(X) if is_dask(X) else self._check_inputs(X)
+        return beside(design, unpenalized).right.columns(np.arange(given)) @ self.unpenalized_coef_
 
 
 class VariationalGarrote(_Garrote):
