@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
+from garrote.commands import ON_INTERRUPT
 from garrote.paper import ITEMS
+
+#: Modules of the optional dependencies that the items use, some of them in other processes and late.
+NEEDS = ("matplotlib", "mlxtend", "msprime")
 
 
 @click.command(epilog="Example: garrote paper table2 fig-noise --quick")
@@ -20,8 +24,16 @@ from garrote.paper import ITEMS
     "--out", type=click.Path(path_type=Path), default=Path("results/paper"), show_default=True, help="Output directory."
 )
 @click.option("--n-jobs", type=int, default=-1, show_default=True, help="Processes at once; -1 is all cores.")
+@click.pass_context
 def command(
-    names: tuple[str, ...], everything: bool, listing: bool, quick: bool, seed: int, out: Path, n_jobs: int
+    ctx: click.Context,
+    names: tuple[str, ...],
+    everything: bool,
+    listing: bool,
+    quick: bool,
+    seed: int,
+    out: Path,
+    n_jobs: int,
 ) -> None:
     """Regenerate tables and figures of the paper, with our numbers beside the paper's.
 
@@ -38,23 +50,12 @@ def command(
         )
     if not names and not everything:
         raise click.UsageError("Which table or figure? Give names, or --all; --list shows them.")
-    _run(list(ITEMS) if everything else list(dict.fromkeys(names)), quick, seed, out, n_jobs)
-
-
-def _run(names: list[str], quick: bool, seed: int, out: Path, n_jobs: int) -> None:
-    # imported late: the help needs no numerics
-    try:
-        from garrote.paper.produce import Interrupted, produce
-    except ModuleNotFoundError as error:
+    missing = [module for module in NEEDS if find_spec(module) is None]
+    if missing:
         raise click.ClickException(
-            f"{error.name} is missing; install what the paper needs with: pip install 'garrote[paper]'"
-        ) from error
-    try:
-        produce(names, quick=quick, seed=seed, out=out, n_jobs=n_jobs)
-    except Interrupted as stop:
-        click.echo(
-            f"\nInterrupted in {stop.item}: {stop.kept} of its {stop.total} instances are kept in {out}. "
-            "Run the same command again to go on from there.",
-            err=True,
+            f"{missing[0]} is missing; install what this needs with: pip install 'garrote[paper]'"
         )
-        sys.exit(130)
+    from garrote.paper.produce import produce  # imported late: the help needs no numerics
+
+    ctx.meta[ON_INTERRUPT] = lambda: f"Finished instances are kept in {out}; run the same command to go on from there."
+    produce(list(ITEMS) if everything else list(dict.fromkeys(names)), quick=quick, seed=seed, out=out, n_jobs=n_jobs)

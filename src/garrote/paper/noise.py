@@ -20,7 +20,7 @@ def instances(settings: Settings) -> list[Instance]:
     exponents = QUICK_EXPONENTS if settings.quick else EXPONENTS
     return [
         Instance(one_fit, {"zeta": zeta, "log10_noise": x, "method": method, "seed": settings.seed, "run": run})
-        for run in settings.runs(10, 3)
+        for run in settings.runs(10, 2)
         for zeta in ZETAS
         for x in exponents
         for method in METHODS

@@ -11,19 +11,16 @@ import click
 from garrote.paper import load
 from garrote.paper.item import Settings
 from garrote.paper.output import Page, verdicts, write, write_page
-from garrote.paper.runner import Interrupted, run
+from garrote.paper.runner import run
 from garrote.paper.style import styled
-
-__all__ = ["Interrupted", "produce"]
 
 
 def produce(names: Sequence[str], *, quick: bool, seed: int, out: Path, n_jobs: int) -> list[Page]:
     """Regenerate the named items; one line each, and the page when all are done."""
     settings = Settings(seed, quick)
     out.mkdir(parents=True, exist_ok=True)  # first, so that a wrong path costs no waiting
-    items = [load(name) for name in names]  # likewise for a missing dependency
     pages = []
-    for item in items:
+    for item in map(load, names):
         start = monotonic()
         with styled():
             report, computed = run(item, settings, out, n_jobs)

@@ -19,14 +19,6 @@ from garrote.paper.store import Store
 CACHE = ".instances"
 
 
-class Interrupted(Exception):
-    """Stopped by the user, with ``kept`` of ``total`` instances of an item on disk."""
-
-    def __init__(self, item: str, kept: int, total: int) -> None:
-        super().__init__(item, kept, total)
-        self.item, self.kept, self.total = item, kept, total
-
-
 def compute(instance: Instance, store: Store) -> None:
     """Run one instance with one BLAS thread, and keep its record with the processor time and warnings it made."""
     start = process_time()
@@ -42,12 +34,8 @@ def run(item: Item, settings: Settings, out: Path, n_jobs: int = -1) -> tuple[Re
     store = Store(out / CACHE, item.name)
     instances = item.instances(settings)
     missing = [instance for instance in instances if store.load(instance) is None]
-    try:
-        if missing:
-            _compute_all(item.name, missing, store, n_jobs)
-    except KeyboardInterrupt:
-        kept = sum(store.load(instance) is not None for instance in instances)
-        raise Interrupted(item.name, kept, len(instances)) from None
+    if missing:
+        _compute_all(item.name, missing, store, n_jobs)
     rows = [instance.parameters | _loaded(store, instance) for instance in instances]
     report = item.report(rows)
     report.notes.extend(_warned(rows))

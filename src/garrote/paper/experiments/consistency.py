@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.linear_model import lars_path
 
+from garrote.arrays import Array
 from garrote.comparators.registry import selected
-from garrote.datasets import Example, consistency_a, consistency_b
+from garrote.datasets import Example, consistency_a, consistency_b, l1_error
 from garrote.paper.experiments.measures import fit, generator, split
 from garrote.paper.item import Record
 from garrote.path import gamma_min, garrote_path
@@ -28,7 +29,7 @@ def one_fit(example: str, method: str, seed: int, run: int) -> Record:
     data = _data(example, seed, run)
     model, _ = fit(method, data)
     return {
-        "l1_error": float(np.abs(model.coef_ - data.coef).sum()),
+        "l1_error": l1_error(model.coef_, data.coef),
         "v3": float(abs(model.coef_[2])),
         "right": bool(np.array_equal(selected(model), SUPPORT)),
     }
@@ -39,7 +40,31 @@ def least_squares(example: str, seed: int, run: int) -> Record:
     data = _data(example, seed, run)
     X, y = data.train.X[:, :2], data.train.y
     coef = np.linalg.lstsq(X - X.mean(axis=0), y - y.mean(), rcond=None)[0]
-    return {"method": "ols", "l1_error": float(np.abs(coef - data.coef[:2]).sum()), "v3": 0.0, "right": True}
+    return {"method": "ols", "l1_error": l1_error(coef, data.coef[:2]), "v3": 0.0, "right": True}
+
+
+def ridge_of_error(example: str, seed: int, run: int, error: float) -> Record:
+    """The smallest λ at which ridge regression is as far off as ``error``, and what choosing it would cost.
+
+    The cost is the validation error at that λ, relative to that of least squares.
+    """
+    data = _data(example, seed, run)
+    X, y = data.train.X - data.train.X.mean(axis=0), data.train.y - data.train.y.mean()
+    gram, b = X.T @ X / len(y), X.T @ y / len(y)
+
+    def weights(penalty: float) -> Array:
+        return np.linalg.solve(gram + penalty * np.eye(3), b)
+
+    penalties = np.geomspace(1e-4, 1e2, 601)
+    off = [l1_error(weights(penalty), data.coef) >= error for penalty in penalties]
+    penalty = float(penalties[int(np.argmax(off))])
+
+    def validation_error(v: Array) -> float:
+        residuals = data.validation.y - data.train.y.mean() - (data.validation.X - data.train.X.mean(axis=0)) @ v
+        return float(np.mean(residuals**2))
+
+    cost = validation_error(weights(penalty)) / validation_error(weights(0.0))
+    return {"method": "ridge of the paper", "lambda": penalty, "cost": cost}
 
 
 def paths(example: str, seed: int, run: int, n_gammas: int) -> Record:

@@ -8,6 +8,7 @@ import numpy as np
 
 from garrote.arrays import Array
 from garrote.datasets import Example, correlated_inputs, outputs, random_support
+from garrote.datasets_genetics import MUTATION, POPULATION
 from garrote.paper.experiments.measures import assess, fit, generator, split
 from garrote.paper.item import Record
 
@@ -53,7 +54,7 @@ def snps(n_individuals: int, n_features: int, seed: int, run: int) -> Array:
     import msprime
 
     rng = generator(seed, run)
-    block, n_blocks = 20_000, 2 + n_features // 16
+    block, n_blocks = 20_000, 2 + n_features // 8
     while True:
         rates = msprime.RateMap(
             position=[0.0, *_hotspot_edges(block, n_blocks), float(block * n_blocks)],
@@ -61,9 +62,11 @@ def snps(n_individuals: int, n_features: int, seed: int, run: int) -> Array:
         )
         seeds = rng.integers(1, 2**31, size=2)
         trees = msprime.sim_ancestry(
-            n_individuals, recombination_rate=rates, population_size=10_000, random_seed=int(seeds[0])
+            n_individuals, recombination_rate=rates, population_size=POPULATION, random_seed=int(seeds[0])
         )
-        trees = msprime.sim_mutations(trees, rate=2e-8, model=msprime.BinaryMutationModel(), random_seed=int(seeds[1]))
+        trees = msprime.sim_mutations(
+            trees, rate=MUTATION, model=msprime.BinaryMutationModel(), random_seed=int(seeds[1])
+        )
         alleles = trees.genotype_matrix()
         chosen = _informative((alleles[:, ::2] + alleles[:, 1::2]).astype(np.float64), n_features)
         if len(chosen) == n_features:
