@@ -70,8 +70,8 @@ def report(rows: list[Row]) -> Report:
     axes[0, 0].invert_yaxis()
     penalty, cost = (float(np.mean([row[name] for row in ridge])) for name in ("lambda", "cost"))
     notes = [
-        f"The paper's 0.64 for ridge in example a is reached at λ = {penalty:.3f} (in χ + λ), which raises the validation "
-        f"error by only {cost - 1:.1%}: a grid of λ that starts there explains it.",
+        f"The paper's 0.64 for ridge in example a is reached at λ = {penalty:.3f} (in χ + λ), which raises the "
+        f"validation error by only {cost - 1:.1%}: a grid of λ that starts there explains it.",
         "x₃ = ⅔x₁ + ⅔x₂ + ⅓ξ as in Zhao & Yu; with the printed unit ξ the Lasso would be consistent in both examples.",
         "Least squares on the two true inputs alone has a ‖δv‖₁ of "
         f"{value('b', 'ols', 'l1_error'):.3f} in example b, so the paper's 0.00 and 0.02 there cannot come from unit "
