@@ -14,6 +14,7 @@ import pytest
 from distributed import Client, LocalCluster
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.model_selection import KFold, LeaveOneOut, PredefinedSplit, RepeatedKFold, ShuffleSplit
 
 from garrote import Moments, VariationalGarrote, VariationalGarroteCV, garrote_path
@@ -300,6 +301,21 @@ def test_prediction_for_another_number_of_features_is_refused():
     model = VariationalGarrote().fit(*TALL)
     with pytest.raises(ValueError, match=r"11 features.*12"):
         model.predict(da.ones((5, 11)))
+
+
+@pytest.mark.parametrize("size", ["tall", "wide"])
+@pytest.mark.parametrize("where", ["among the columns", "beside X"])
+def test_covariates_are_those_in_memory(size, where):
+    X, y = TALL if size == "tall" else WIDE
+    always = [1, 2] if where == "among the columns" else np.random.default_rng(4).standard_normal((len(y), 2))
+    later = None if where == "among the columns" else always
+    lazy = da.from_array(X, chunks=(90, 300))
+    for model in (VariationalGarrote(-9.0), VariationalGarroteCV(4, ridges=[0.1], cv=2)):
+        expected = clone(model).fit(X, y, unpenalized=always)
+        model.fit(lazy, da.from_array(y, chunks=45), unpenalized=always)
+        assert_allclose(model.coef_, expected.coef_, atol=1e-8)
+        assert_allclose(model.unpenalized_coef_, expected.unpenalized_coef_, atol=1e-8)
+        assert_allclose(model.predict(lazy, unpenalized=later), expected.predict(X, unpenalized=later), rtol=1e-8)
 
 
 # A cluster

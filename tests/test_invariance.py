@@ -118,7 +118,9 @@ def test_integer_weight_is_a_repeated_row_in_the_free_energy(data, rng):
     repeats = rng.integers(1, 4, len(y))
     path = garrote_path(X, y, gammas=GAMMAS, sample_weight=repeats)
     expected = garrote_path(np.repeat(X, repeats, axis=0), np.repeat(y, repeats), gammas=GAMMAS)
-    assert_allclose(path.free_energies, expected.free_energies, rtol=1e-9)
+    sparse = np.array([len(solution.selected) < len(y) / 4 for solution in path])  # F of an interpolation is −∞
+    assert sparse.sum() >= 3
+    assert_allclose(path.free_energies[sparse], expected.free_energies[sparse], rtol=1e-9)
 
 
 def test_zero_weight_is_a_removed_row(data):

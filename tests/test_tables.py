@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import zarr
+from bed_reader import to_bed
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
@@ -337,3 +338,21 @@ def test_reading_leaves_nothing_open(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error", ResourceWarning)
         read(path, "y")
+
+
+# Genotypes
+
+
+def test_genotypes_come_with_their_phenotype_and_covariates(tmp_path):
+    calls = RNG.integers(0, 3, (30, 5)).astype(float)
+    ids = [f"i{k}" for k in range(30)]
+    to_bed(tmp_path / "a.bed", calls, properties={"fid": ids, "iid": ids, "sid": [f"rs{k}" for k in range(5)]})
+    phenotypes = pd.DataFrame({"FID": ids, "IID": ids, "height": Y})
+    phenotypes[::-1].to_csv(tmp_path / "height.txt", sep=" ", index=False)
+    phenotypes.rename(columns={"height": "age"}).to_csv(tmp_path / "age.txt", sep=" ", index=False)
+    table = read(tmp_path / "a.bed", str(tmp_path / "height.txt"), covariates=tmp_path / "age.txt")
+    assert_allclose(table.y, Y, rtol=1e-6)
+    assert_allclose(table.X.columns(np.arange(5)), calls)
+    assert table.names == ["rs0", "rs1", "rs2", "rs3", "rs4", "age"]
+    assert table.covariates == ["age"]
+    assert table.ignored == ()

@@ -35,6 +35,7 @@ class Beside(Design):
         self.left, self.right = left, right
         self.shape = (left.shape[0], left.shape[1] + right.shape[1])
         self.unpenalized = np.arange(left.shape[1], self.shape[1])
+        self.remote = left.remote or right.remote
 
     def transpose_dot(self, r: Array) -> Array:
         return np.concatenate([self.left.transpose_dot(r), self.right.transpose_dot(r)])
@@ -51,6 +52,10 @@ class Beside(Design):
 
     def dot(self, features: Index, v: Array) -> Array:
         return sum((design.dot(its, v[here]) for design, here, its in self._parts(features)), np.zeros(self.shape[0]))
+
+    def outer(self, features: Index, centre: Array, scale: Array) -> Array:
+        parts = (design.outer(its, centre[here], scale[here]) for design, here, its in self._parts(features))
+        return sum(parts, np.zeros((self.shape[0], self.shape[0])))
 
     def take(self, rows: Index | slice) -> Design:
         return Beside(self.left.take(rows), self.right.take(rows))

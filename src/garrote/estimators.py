@@ -71,7 +71,6 @@ class _Garrote(Described, LinearModel):
             return self._check_inputs(X).columns(features)
         from garrote.sources.dask_arrays import lazy_columns
 
-        check_is_fitted(self)
         _check_feature_names(self, X._meta, reset=False)
         return lazy_columns(X, features, self.n_features_in_)
 
@@ -83,6 +82,7 @@ class _Garrote(Described, LinearModel):
         The variance is 1/β + Σ m_i (1 − m_i) w_i² (x_i − x̄_i)²: noise, and doubt about which features are in the model.
         A model that was fitted with covariates beside X needs theirs, ``unpenalized``, for these samples too.
         """
+        check_is_fitted(self)
         used = np.flatnonzero(self.coef_)
         columns = self._columns(X, used)
         mean = columns @ self.coef_[used] + self.intercept_ + self._covariate_part(X, unpenalized)
@@ -101,7 +101,8 @@ class _Garrote(Described, LinearModel):
             )
         if not given:
             return 0.0
-        return beside(self._check_inputs(X), unpenalized).right.columns(np.arange(given)) @ self.unpenalized_coef_
+        design = as_design(X) if is_dask(X) else self._check_inputs(X)
+        return beside(design, unpenalized).right.columns(np.arange(given)) @ self.unpenalized_coef_
 
 
 class VariationalGarrote(_Garrote):

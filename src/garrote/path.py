@@ -49,8 +49,9 @@ SWAPS = 3
 #: Features that a descent has not looked at yet may lower its F by about this much.
 UNSEEN = 1.0
 
-#: F must drop by this to count as another solution.
+#: F must drop by this to count as another solution; with a working set it is known less exactly.
 LOWER = 1e-7
+LOWER_OF_WORKING_SET = 1e-3
 
 
 @dataclass(frozen=True)
@@ -254,6 +255,7 @@ class Search:
         self.passes_before = problem.n_passes  # one problem may be traced several times, for several λ
         self.grid = grid
         self.active = WorkingSet(problem, model)
+        self.lower = LOWER if self.active.whole else LOWER_OF_WORKING_SET
         self.tol, self.max_iter = tol, max_iter
         self.best: list[Point] = []
         self.up: list[float] = []
@@ -274,7 +276,7 @@ class Search:
             if beat is None:
                 return False
             margin = 0.0 if Point(found, branch).same_selection(beat) else UNSEEN
-            return found.free_energy - margin > beat.free_energy - LOWER
+            return found.free_energy - margin > beat.free_energy - self.lower
 
         gamma = float(self.grid[k])
         most = self.most_selected if self.cut or k < self.end else math.inf
@@ -282,7 +284,7 @@ class Search:
             most = min(
                 most, float(np.count_nonzero(theta > 0)) + (CASCADE if self.additions_mean_something(gamma) else 0)
             )
-        rival = None if beat is None else Rival(beat.found.run.end.m, beat.free_energy - LOWER)
+        rival = None if beat is None else Rival(beat.found.run.end.m, beat.free_energy - self.lower)
         found = self.active.descend(
             gamma, theta, give_up=give_up, tol=self.tol, max_iter=self.max_iter, most=most, rival=rival
         )
@@ -317,7 +319,7 @@ class Search:
             if not point.found.run.converged:  # abandoned: there is no branch here
                 theta = None
                 continue
-            merged = abs(point.free_energy - self.up[k]) < LOWER
+            merged = abs(point.free_energy - self.up[k]) < self.lower
             self.down[k] = point.free_energy
             theta = None if merged else point.theta
             self.keep(k, point)
@@ -376,7 +378,7 @@ class Search:
         """Keep a point whose F is lower, unless it overfits or was abandoned on the way."""
         run = point.found.run
         abandoned = not run.converged and run.n_iter < self.max_iter
-        if abandoned or point.free_energy >= self.best[k].free_energy - LOWER or self.overfits(point.found):
+        if abandoned or point.free_energy >= self.best[k].free_energy - self.lower or self.overfits(point.found):
             return False
         self.best[k] = point
         return True

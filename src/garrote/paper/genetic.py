@@ -37,7 +37,7 @@ def report(rows: list[Row]) -> Report:
     left = figure.add_subplot(grid[:, 0])
     image = left.imshow(np.abs(correlation), vmin=0, vmax=1, cmap="viridis", interpolation="nearest")
     left.set(xlabel="SNP", ylabel="SNP", title="input correlations $|r|$")
-    figure.colorbar(image, ax=left, shrink=0.35)
+    figure.colorbar(image, ax=left, shrink=0.35, label="correlation")
     draw(axes[:, 1:], summary)
     legend_below(figure, axes[2, 1])
     distance = np.abs(np.subtract.outer(np.arange(N_FEATURES), np.arange(N_FEATURES)))
