@@ -82,7 +82,8 @@ class _Garrote(Described, LinearModel):
         The variance is 1/β + Σ m_i (1 − m_i) w_i² (x_i − x̄_i)²: noise, and doubt about which features are in the model.
         A model that was fitted with covariates beside X needs theirs, ``unpenalized``, for these samples too.
         """
-        check_is_fitted(self)
+        if hasattr(self, "fit"):  # a model from a file is fitted
+            check_is_fitted(self)
         used = np.flatnonzero(self.coef_)
         columns = self._columns(X, used)
         mean = columns @ self.coef_[used] + self.intercept_ + self._covariate_part(X, unpenalized)

@@ -70,7 +70,7 @@ def read(
     Parameters
     ----------
     path : the file (or the directory of a Zarr store); its suffix says which format it has
-    target : what to predict: a column, an array or a file, see :mod:`garrote.sources.tables`; None for inputs alone
+    target : what to predict: a column, an array or a file, see ``garrote.sources.tables``; None for inputs alone
     covariates : names of columns that are always in the model; of a .bed, a covariate file
     columns : the features to use; all but the target, if not given
     drop : columns to leave out
