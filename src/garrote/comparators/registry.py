@@ -7,12 +7,13 @@ to choose on the validation set is fitted on both sets together, so that all see
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge, enet_path
 
+from garrote.arrays import Array
 from garrote.comparators.breiman import NonNegativeGarrote
 from garrote.comparators.pmf import PairedMeanField
 from garrote.datasets import Data
@@ -47,11 +48,6 @@ def one_split(train: Data, validation: Data) -> list[tuple[np.ndarray, np.ndarra
     return [(np.arange(n_train), np.arange(n_train, n_all))]
 
 
-def best_on(validation: Data, fits: Iterable[Any]) -> Any:
-    """The fit with the smallest squared error on the validation set, the first of equals."""
-    return min(fits, key=lambda fit: float(np.mean((validation.y - fit.predict(validation.X)) ** 2)))
-
-
 def selected(fit: Any) -> np.ndarray:
     """Which features a fit uses: m > ½ where it has inclusion probabilities, non-zero weights elsewhere."""
     inclusion = getattr(fit, "inclusion_", None)
@@ -65,9 +61,12 @@ def fit_ols(train: Data, validation: Data) -> Any:
 
 def fit_ridge(train: Data, validation: Data) -> Any:
     """Ridge regression, its penalty chosen on the validation set."""
-    mean_sq_norm = train.X.shape[0] * train.X.var(axis=0).mean()
-    penalties = mean_sq_norm * np.geomspace(*RIDGE_RANGE, N_GRID)
-    return best_on(validation, (Ridge(alpha).fit(*train) for alpha in penalties))
+    X, y, x_mean, y_mean = _centred(train)
+    penalties = float((X**2).sum(axis=0).mean()) * np.geomspace(*RIDGE_RANGE, N_GRID)
+    U, singular, Vt = np.linalg.svd(X, full_matrices=False)  # one decomposition serves all penalties
+    shrunk = (singular * (U.T @ y))[:, None] / (singular[:, None] ** 2 + penalties)
+    errors = _validation_errors(validation, x_mean, y_mean, Vt.T @ shrunk)
+    return Ridge(penalties[int(np.argmin(errors))]).fit(*train)
 
 
 def fit_lasso(train: Data, validation: Data) -> Any:
@@ -117,15 +116,25 @@ def _best_on_path(train: Data, validation: Data, l1_ratio: float) -> tuple[float
 
     The grid goes down from max_i |x_i·y|/(n_samples l1_ratio), at which every weight is zero.
     """
-    x_mean, y_mean = train.X.mean(axis=0), train.y.mean()
-    X, y = np.asfortranarray(train.X - x_mean), train.y - y_mean
+    X, y, x_mean, y_mean = _centred(train)
     largest = float(np.abs(X.T @ y).max()) / (y.size * l1_ratio)
     grid = np.geomspace(largest, SMALLEST_PENALTY * largest, N_GRID)
     alphas, coefs, _ = enet_path(X, y, l1_ratio=l1_ratio, alphas=grid, max_iter=MAX_ITER)
-    residuals = (validation.y - y_mean)[:, None] - (validation.X - x_mean) @ coefs
-    errors = (residuals**2).mean(axis=0)
+    errors = _validation_errors(validation, x_mean, y_mean, coefs)
     best = int(np.argmin(errors))
     return float(errors[best]), float(alphas[best])
+
+
+def _centred(data: Data) -> tuple[Array, Array, Array, float]:
+    """X and y less their means, and the means."""
+    x_mean, y_mean = data.X.mean(axis=0), float(data.y.mean())
+    return np.asfortranarray(data.X - x_mean), data.y - y_mean, x_mean, y_mean
+
+
+def _validation_errors(validation: Data, x_mean: Array, y_mean: float, coefs: Array) -> Array:
+    """The mean squared error of each column of coefficients, fitted to data with these means."""
+    residuals = (validation.y - y_mean)[:, None] - (validation.X - x_mean) @ coefs
+    return np.asarray((residuals**2).mean(axis=0))
 
 
 #: Every method that reproduction and benchmark compare. To add one, write its function and name it here.
