@@ -43,6 +43,12 @@ SWEEPS = 10
 #: An exchange move that brings in more features than this is abandoned.
 CASCADE = 10
 
+#: An unselected feature with a larger inclusion is undecided.
+UNDECIDED = 0.05
+
+#: So many undecided features are many: each of their exchanges is dear, and there is no end of them.
+MANY_UNDECIDED = 50
+
 #: At so many γ the swaps of one selection are tried.
 SWAPS = 3
 
@@ -350,7 +356,7 @@ class Search:
     def try_exchange(self, k: int) -> bool:
         """Exchange moves until none lowers F."""
         changed = False
-        while self.best[k] not in self._settled:
+        while self.best[k] not in self._settled and not self.undecided(self.best[k].found):
             at, gamma = self.best[k], float(self.grid[k])
             self._settled.add(at)
             solution = self.active.embed(at.theta, gamma)  # the working set may have grown since
@@ -365,6 +371,12 @@ class Search:
                     changed = True
                     break
         return changed
+
+    def undecided(self, found: Found) -> bool:
+        """Whether many features, more than are in the model, are half in it: to exchange single ones means nothing."""
+        m = found.run.end.m
+        half_in = np.count_nonzero(m > UNDECIDED) - np.count_nonzero(m > 0.5)
+        return bool(half_in > max(np.count_nonzero(m > 0.5), MANY_UNDECIDED))
 
     def additions_mean_something(self, gamma: float) -> bool:
         """Whether exchange may add features: not where the prior alone expects one of very many useless ones.
