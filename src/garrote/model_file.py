@@ -7,7 +7,6 @@ file of a later format. ``checksum`` is the SHA-256 of the rest.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -20,6 +19,7 @@ from scipy.special import expit
 from sklearn.utils.validation import _get_feature_names, check_array
 
 import garrote
+from garrote import sealed
 from garrote.arrays import Array, Index
 from garrote.checks import KEPT_DTYPES
 from garrote.design import Design, as_design
@@ -152,7 +152,7 @@ def save(
 def dumps(model: Any, *, variants: Mapping[str, Any] | None = None, **origin: Any) -> str:
     """The text of ``model.json``, a line for each entry; arguments as of :func:`save`."""
     content = _content(model, origin, _annotations(model, variants))
-    content["checksum"] = _checksum(content)
+    content["checksum"] = sealed.checksum(content)
     lines = []
     for key, value in content.items():
         if key == "coefficients":
@@ -223,11 +223,6 @@ def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _checksum(content: dict[str, Any]) -> str:
-    rest = {key: value for key, value in content.items() if key != "checksum"}
-    return "sha256:" + hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
-
-
 # ---- reading -----------------------------------------------------------------------------------------------
 
 
@@ -242,12 +237,12 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
 def loads(text: str | bytes, *, name: str = "model") -> SavedModel:
     """The model of a text that :func:`dumps` wrote."""
     try:
-        content = json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        content = sealed.parse(text, finite=True)
+    except ValueError:
         raise ValueError(
             f"{name} is not a garrote model: it is not JSON; give the model.json of a `garrote fit`."
         ) from None
-    if not isinstance(content, dict) or content.get("model") != "garrote":
+    if content.get("model") != "garrote":
         raise ValueError(f'{name} is not a garrote model: it has no "model": "garrote"; give the one of a fit.')
     version: Any = content.get("format")
     if _is_whole(version) and version > FORMAT:
@@ -255,7 +250,7 @@ def loads(text: str | bytes, *, name: str = "model") -> SavedModel:
             f"{name} has format {version}, which is newer than the format {FORMAT} that garrote "
             f"{garrote.__version__} reads; upgrade garrote, or fit again."
         )
-    if content.get("checksum") != _checksum(content):
+    if not sealed.is_whole(content):
         raise ValueError(f"{name} is damaged or was edited: its checksum does not fit; fit again.")
     try:
         return _model(content)
@@ -314,10 +309,6 @@ def _take_coefficients(model: SavedModel, entries: Any) -> None:
     model.variants_ = {entry["index"]: {key: entry[key] for key in VARIANT} for entry in entries if VARIANT[0] in entry}
     inclusions = model.inclusion_[index]
     _check("inclusion", inclusions[:10], bool(((inclusions >= 0.0) & (inclusions <= 1.0)).all()))
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not a finite number")
 
 
 def _is_whole(value: Any) -> bool:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from garrote._loops import gibbs_sweep
 from garrote.arrays import Array
+from garrote.base import all_at_once
 from garrote.comparators.spike_slab import (
     INCLUSION_FLOOR,
     GivenHyperparameters,
@@ -185,6 +186,7 @@ class SpikeSlabGibbs(SpikeSlabRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @all_at_once
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SpikeSlabGibbs:
         """Fit to X (n_samples, n_features) and y; a weight counts how often its sample was seen."""
         given = self._given()
