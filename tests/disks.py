@@ -1,4 +1,4 @@
-"""Disks that are full, or cannot be written: a small tmpfs where mounting is allowed, limits of the process elsewhere."""
+"""Disks that are full, or read-only: a small tmpfs where mounting is allowed, limits of the process elsewhere."""
 
 import os
 import resource
