@@ -216,7 +216,7 @@ CALLS = {
     "fit": (["fit", "DATA", "--target", "y", "--quiet", "--out", "OUT"], [0, 6_000, 100_000]),
     "predict": (["predict", "MODEL", "DATA", "--out", "OUT/predictions.csv"], [0]),
     "path": (["path", "DATA", "--target", "y", "--quiet", "--out", "OUT"], [0, 20_000]),
-    "paper": (["paper", "fig-shrinkage", "--quick", "--n-jobs", "1", "--out", "OUT"], [0, 20_000]),
+    "paper": (["paper", "fig-shrinkage", "--quick", "--n-jobs", "1", "--out", "OUT"], [0, 40_000]),
 }
 
 

@@ -9,6 +9,7 @@ Both lower F, so F never rises. A weak feature is never raised above the thresho
 the joint solve decides. Where the alternation is slow, the threshold falls, and at threshold zero all are solved jointly.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport exp, fabs, fmax, fmin, log, log1p, sqrt
 from scipy.linalg.cython_blas cimport daxpy, dsyrk, dtrsm
 from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
@@ -38,6 +39,8 @@ cdef double HOME = 0.05
 cdef double HOPE = 20.0
 #: Changes of a weak contribution smaller than this, relative to the noise, wait.
 cdef double UNFELT = 1e-13
+#: Operations, roughly, between two looks at whether a signal came: some hundredths of a second.
+cdef double DEAF = 1e8
 
 
 cdef inline double bernoulli(double theta, double m, double gamma) noexcept nogil:
@@ -127,7 +130,7 @@ cdef class BlockDescent:
         ``rival``, or will end above ``rival_energy``.
         """
         cdef int i
-        cdef double weak_change
+        cdef double weak_change, unheard = 0.0
         self.has_rival = rival is not None
         self.rival_energy = rival_energy
         if self.has_rival:
@@ -171,6 +174,11 @@ cdef class BlockDescent:
                     self.converged = True
                     break
                 self.n_iter += 1
+                unheard += <double>self.n_strong * self.n_strong * self.n_strong + <double>self.width * self.width
+                if unheard > DEAF:  # Ctrl-C shall not have to wait for the end
+                    unheard = 0.0
+                    with gil:
+                        PyErr_CheckSignals()
                 if self.n_iter % PATIENCE == 0 and self.n_strong < self.width:
                     self.promote(weak_change)
             self.finish()
