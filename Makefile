@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 SETUP := pyproject.toml $(wildcard setup.py)
 
-.PHONY: help run test browser docs lint bench real paper kills interrupts clean
+.PHONY: help run test browser docs lint bench real paper kills interrupts fuzz-files clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -57,6 +57,9 @@ kills: $(VENV)/.installed ## kill -9 fit and paper 50 times each, resume, compar
 
 interrupts: $(VENV)/.installed ## how soon every long function returns after SIGINT
 	$(BIN)/python tests/interrupts.py $(ARGS)
+
+fuzz-files: $(VENV)/.installed ## 100,000 hostile files of each format: each is read, or refused in one sentence
+	$(BIN)/python tests/fuzz_files.py $(ARGS)
 
 clean: ## remove the environments and caches
 	rm -rf .venv* docs/_build docs/_generated docs/auto_gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info

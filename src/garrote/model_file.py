@@ -33,6 +33,9 @@ FORMAT = 1
 #: Features of the largest model that is read: a damaged file shall not ask for all the memory.
 MOST_FEATURES = 100_000_000
 
+#: The same where no names are given, which a file can claim for nothing.
+MOST_UNNAMED = 10_000_000
+
 _PROVENANCE = ("version", "command", "seed", "target", "covariates", "validation")
 
 #: What an entry says about a genotype.
@@ -273,7 +276,9 @@ def _model(content: dict[str, Any]) -> SavedModel:
     _check("n_features", n_features, _is_whole(n_features) and 0 < n_features <= MOST_FEATURES)
     model.n_features_in_ = n_features
     features = content["features"]
-    if features is not None:
+    if features is None:
+        _check("n_features", n_features, n_features <= MOST_UNNAMED)
+    else:
         _check("features", "not a list of n_features names", _are_texts(features) and len(features) == n_features)
         model.feature_names_in_ = np.array(features, dtype=object)
     _take_coefficients(model, content["coefficients"])
@@ -282,7 +287,7 @@ def _model(content: dict[str, Any]) -> SavedModel:
 
 def _check_provenance(known: dict[str, Any]) -> None:
     for key in ("version", "command", "target"):
-        _check(key, known[key], isinstance(known[key], str | None))
+        _check(key, known[key], known[key] is None or _is_text(known[key]))
     _check("seed", known["seed"], known["seed"] is None or _is_whole(known["seed"]))
     _check("covariates", known["covariates"], known["covariates"] is None or _are_texts(known["covariates"]))
     validation = known["validation"]
@@ -307,6 +312,10 @@ def _take_coefficients(model: SavedModel, entries: Any) -> None:
     for key, values in zip(_ENTRY, targets, strict=True):
         values[index] = [_number(key, entry[key]) for entry in entries]
     model.variants_ = {entry["index"]: {key: entry[key] for key in VARIANT} for entry in entries if VARIANT[0] in entry}
+    for variant in model.variants_.values():
+        _check("position", variant["position"], type(variant["position"]) is int)
+        _check("variant", variant, all(_is_text(variant[key]) for key in VARIANT if key != "position"))
+    _check("variants", "without features", not model.variants_ or hasattr(model, "feature_names_in_"))
     inclusions = model.inclusion_[index]
     _check("inclusion", inclusions[:10], bool(((inclusions >= 0.0) & (inclusions <= 1.0)).all()))
 
@@ -315,8 +324,13 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
+def _is_text(value: Any) -> bool:
+    """Whether it can be written: half of a surrogate pair cannot."""
+    return isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
 def _are_texts(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+    return isinstance(values, list) and all(map(_is_text, values))
 
 
 def _number(name: str, value: Any, *, least: float = -math.inf) -> float:
