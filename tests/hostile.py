@@ -156,6 +156,8 @@ class Format:
         self.folder.mkdir(parents=True)
         self.valid = self.make()
         self.last = next(iter(self.valid))
+        for name, content in self.valid.items():
+            (self.folder / name).write_bytes(content)
 
     def make(self) -> dict[str, bytes]:
         """Valid files by name."""

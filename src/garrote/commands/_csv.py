@@ -1,12 +1,13 @@
 """CSV files that spreadsheets read as data.
 
 A text that begins with = + - @ (or a tab or line end) would be run as a formula, so it gets an apostrophe in front,
-which spreadsheets show as the plain text. Texts with any character that a spreadsheet may take for a delimiter are
-quoted. Numbers are written with all their digits.
+which spreadsheets show as the plain text. So does what follows a semicolon, tab or line end in it, because some
+spreadsheets take these for delimiters. Numbers are written with all their digits.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -19,7 +20,7 @@ from garrote.files import replacing
 from garrote.path import Path as GammaPath
 from garrote.summary import SELECTED, feature_names
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_FORMULA = re.compile(r"(^|[;\t\r\n])(?=[=+\-@\t\r\n])")
 _TO_QUOTE = frozenset(',;"\t\r\n')
 
 
@@ -44,7 +45,7 @@ def _cell(value: Any) -> str:
         return "" if np.isnan(value) else repr(float(value))
     if not isinstance(value, str):
         return str(value)
-    text = f"'{value}" if value.startswith(_FORMULA) else value
+    text = _FORMULA.sub(r"\1'", value)
     return '"' + text.replace('"', '""') + '"' if _TO_QUOTE.intersection(text) else text
 
 
