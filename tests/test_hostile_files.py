@@ -107,6 +107,14 @@ def test_lines_that_are_short_do_not_make_a_large_table(tmp_path):
     refused("5001 columns, but most of its 5002 lines have far fewer values", tmp_path / "a.csv", "y")
 
 
+def test_names_that_are_no_text_are_refused(tmp_path):
+    for letter in (0x110000, 0xD800):
+        names = np.array(["a", "b"]).view(np.uint32)
+        names[1] = letter
+        np.savez(tmp_path / "a.npz", X=np.zeros((3, 2)), y=np.zeros(3), feature_names=names.view("U1"))
+        refused("feature_names holds what is no text", tmp_path / "a.npz", "y")
+
+
 @pytest.mark.parametrize("kind", ["csr", "csc"])
 def test_a_sparse_matrix_whose_indices_lead_elsewhere_is_refused(kind, tmp_path):
     X = sparse.random_array((8, 4), density=0.5, format=kind, rng=np.random.default_rng(0))
@@ -118,7 +126,7 @@ def test_a_sparse_matrix_whose_indices_lead_elsewhere_is_refused(kind, tmp_path)
 
 def test_a_sparse_matrix_that_claims_a_shape_is_refused(tmp_path):
     sparse.save_npz(tmp_path / "a.npz", sparse.csr_array(([1.0], [0], [0, 1]), shape=(1, 10**12)))
-    refused("at most 1,000,000,000 rows or columns", tmp_path / "a.npz")
+    refused("its entries allow for at most 20,000,001", tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize(

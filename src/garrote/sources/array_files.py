@@ -31,8 +31,8 @@ IN_MEMORY = 2**30
 #: The array of column names that may lie beside X.
 NAMES = "feature_names"
 
-#: Rows or columns of the largest sparse matrix that is read: its shape costs nothing to claim.
-MOST_SPARSE = 1_000_000_000
+#: Rows or columns of a sparse matrix beyond its number of entries: a shape costs nothing to claim.
+MOST_EMPTY = 20_000_000
 
 
 def read(path: Path, target: str | None) -> Table:
@@ -103,11 +103,10 @@ def _check_size(name: str, member: Any, n_bytes: int) -> None:
 
 def _sparse(path: Path, archive: _Archive) -> Any:
     """A matrix that scipy.sparse.save_npz wrote, whose indices are all within its shape."""
-    shape = np.ravel([archive[name] for name in archive if name == "shape"])
-    if shape.dtype.kind not in "iu" or (shape > MOST_SPARSE).any():
-        raise ValueError(f"its shape is {shape.tolist()}, but at most {MOST_SPARSE:,} rows or columns are read")
-    for name in archive:
-        archive[name]  # checked here, because scipy reads them without
+    sizes = {name: np.size(archive[name]) for name in archive}  # checked, because scipy reads them without
+    shape, most = np.ravel(archive["shape"]), MOST_EMPTY + sizes["data"]
+    if shape.dtype.kind not in "iu" or (shape > most).any():
+        raise ValueError(f"its shape is {brief(str(shape.tolist()))}, but its entries allow for at most {most:,}")
     matrix: Any = sparse.load_npz(path)
     matrix = matrix if matrix.format in ("csc", "csr") else matrix.tocsc()
     matrix.check_format(full_check=True)
@@ -137,7 +136,7 @@ def _of_named(path: Path, arrays: Mapping[str, Any], target: str | None) -> Tabl
                 "outputs as the target."
             )
     X = _check_inputs(path, _of_name(path, arrays, "X"))
-    names = [str(name) for name in np.ravel(_of_name(path, arrays, NAMES))] if NAMES in arrays else []
+    names = _column_names(path, arrays) if NAMES in arrays else []
     if names and len(names) != X.shape[1]:
         raise ValueError(f"{path}: {NAMES} has {len(names)} names, but X {X.shape[1]} columns; give one for each.")
     y = None if target is None else _check_target(path, target, _of_name(path, arrays, target), X)
@@ -150,6 +149,14 @@ def _of_name(path: Path, arrays: Mapping[str, Any], name: str) -> Any:
         return arrays[name]
     except UNREADABLE as error:
         raise unreadable(path, error) from error
+
+
+def _column_names(path: Path, arrays: Mapping[str, Any]) -> list[str]:
+    values = np.ravel(_of_name(path, arrays, NAMES))
+    try:
+        return [str(name).encode().decode() for name in values]
+    except UNREADABLE:
+        raise ValueError(f"{path}: {NAMES} holds what is no text; save a name for each column.") from None
 
 
 def _split_off(path: Path, X: Any, target: str) -> Table:

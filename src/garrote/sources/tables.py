@@ -47,6 +47,7 @@ OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".
 UNREADABLE = (
     *(OSError, ValueError, EOFError, KeyError, IndexError, TypeError, OverflowError, RuntimeError, SyntaxError),
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError),
+    SystemError,  # NumPy, of a text with characters that Unicode does not have
 )
 
 #: A file that unpacks to more bytes than this, and to more than RATIO times its own, is taken for a trap.
