@@ -21,6 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import dask.array as da
+import distributed  # noqa: F401 -- dask imports it late, and an interrupted import cannot be repeated
 import numpy as np
 
 from garrote import (
@@ -77,8 +79,6 @@ def _data(n_samples: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _dask_fit() -> None:
-    import dask.array as da
-
     X, y = _data(2000, 60)
     VariationalGarrote(np.float64(5.0)).fit(da.from_array(np.tile(X, (200, 1)), chunks=(4000, 60)), np.tile(y, 200))
 
