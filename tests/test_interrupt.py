@@ -131,7 +131,7 @@ def test_a_signal_ends_it_long_before_it_would_end_by_itself(name, tmp_path):
 def test_the_compiled_descent_hears_a_signal():
     """One call of it at γ = 0, with all features undecided, takes many seconds."""
     X, y, _ = sparse_regression(700, 600, 20, zeta=0.5, sigma=1.0, rng=np.random.default_rng(1))
-    waited = interrupted(lambda: VariationalGarrote(0.0).fit(X, y), 1.0)
+    waited = interrupted(lambda: [VariationalGarrote(0.0).fit(X, y) for _ in range(100)], 1.0)
     assert waited is not None
     assert waited < 1.0
 
