@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 SETUP := pyproject.toml $(wildcard setup.py)
 
-.PHONY: help run test browser docs lint bench real paper clean
+.PHONY: help run test browser docs lint bench real paper kills interrupts fuzz-files clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -51,6 +51,15 @@ real: $(VENV)/.installed ## test error on real data beside LassoCV, RidgeCV, Ela
 
 paper: $(VENV)/.installed ## regenerate the paper's tables and figures, write results/paper (ARGS=--quick for minutes)
 	$(BIN)/garrote paper --all $(ARGS)
+
+kills: $(VENV)/.installed ## kill -9 fit and paper 50 times each, resume, compare every byte (a quarter of an hour)
+	$(BIN)/python tests/kill_and_resume.py $(ARGS)
+
+interrupts: $(VENV)/.installed ## how soon every long function returns after SIGINT
+	$(BIN)/python tests/interrupts.py $(ARGS)
+
+fuzz-files: $(VENV)/.installed ## 100,000 hostile files of each format: each is read, or refused in one sentence
+	$(BIN)/python tests/fuzz_files.py $(ARGS)
 
 clean: ## remove the environments and caches
 	rm -rf .venv* docs/_build docs/_generated docs/auto_gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info

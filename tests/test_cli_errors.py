@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from command_line import PATIENCE, files, garrote, interrupt, start, wait_for_reader
 
-from garrote import VariationalGarrote
+from garrote import VariationalGarrote, sealed
 from garrote.datasets import sparse_regression
 from garrote.model_file import save
 
@@ -202,8 +202,9 @@ def test_an_interrupted_comparison_keeps_its_fits_and_goes_on(folder):
     wait_for("compared/.checkpoint/VG-1-*.json", folder, process)
     assert_interrupted(*interrupt(process))
     kept = next((folder / "compared" / ".checkpoint").glob("VG-1-*.json"))
-    content = json.loads(kept.read_text())
-    kept.write_text(json.dumps(content | {"error": 1e6}))  # to be recognised in the result
+    content = sealed.read(kept)
+    content["result"]["error"] = 1e6  # to be recognised in the result
+    sealed.write(kept, content)
     assert files(folder / "compared") == {f".checkpoint/{path.name}" for path in kept.parent.iterdir()}
     rows = json.loads(garrote(*arguments, "--json", folder=folder).stdout)
     assert rows[0]["error"] > 1e5

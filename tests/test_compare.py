@@ -66,7 +66,8 @@ def test_damaged_results_of_an_earlier_run_are_ignored(tmp_path):
     kept.keep("a", [1.0, float("nan")])
     assert kept.recall("a")[0] == 1.0
     (tmp_path / "a.json").write_text("[1.0,")
-    assert kept.recall("a") is None
+    with pytest.warns(UserWarning, match=r"a\.json is damaged or was edited"):
+        assert kept.recall("a") is None
     assert Checkpoint(tmp_path / "absent").recall("a") is None
 
 

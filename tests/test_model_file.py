@@ -11,7 +11,8 @@ from scipy import sparse
 import garrote
 from garrote import VariationalGarrote, VariationalGarroteCV
 from garrote.datasets import sparse_regression
-from garrote.model_file import FORMAT, _checksum, dumps, load, loads, save
+from garrote.model_file import FORMAT, dumps, load, loads, save
+from garrote.sealed import checksum
 
 NAMES = ["α", "b", 'with "quotes"', "d\n", "=e", "f", "g", "h"]
 
@@ -35,7 +36,7 @@ def text(model):
 def changed(text, **entries):
     """The text with other entries and the checksum that belongs to them."""
     content = json.loads(text) | entries
-    return json.dumps(content | {"checksum": _checksum(content)})
+    return json.dumps(content | {"checksum": checksum(content)})
 
 
 # ---- there and back ------------------------------------------------------------------------------------------
@@ -169,4 +170,4 @@ def test_an_entry_that_makes_no_sense_is_refused(text, entry, value):
 def test_a_missing_entry_is_refused(text, entry):
     content = {key: value for key, value in json.loads(text).items() if key not in (entry, "checksum")}
     with pytest.raises(ValueError, match=f"'{entry}' is missing"):
-        loads(json.dumps(content | {"checksum": _checksum(content)}))
+        loads(json.dumps(content | {"checksum": checksum(content)}))

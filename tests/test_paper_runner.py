@@ -1,6 +1,5 @@
 """The runner of ``garrote paper``: resumes, never mixes stale results, says how to go on."""
 
-import json
 import os
 import signal
 import subprocess
@@ -11,6 +10,7 @@ import warnings
 import pytest
 from click.testing import CliRunner
 
+from garrote import sealed
 from garrote.commands import cli
 from garrote.paper import ITEMS
 from garrote.paper.experiments.measures import generator
@@ -88,7 +88,8 @@ def test_a_broken_file_is_computed_again(tmp_path, harm):
     run(item(log), SETTINGS, tmp_path, 1)
     store = Store(tmp_path / CACHE, "squares")
     store.path(item(log).instances(SETTINGS)[2]).write_text(harm)
-    report, n_computed = run(item(log), SETTINGS, tmp_path, 1)
+    with pytest.warns(UserWarning, match=r"json is damaged or was edited; what it held is computed again\.$"):
+        report, n_computed = run(item(log), SETTINGS, tmp_path, 1)
     assert n_computed == 1
     assert computed(log) == [0, 1, 2, 2, 3, 4]
     assert report.numbers[2]["square"] == 4
@@ -102,9 +103,9 @@ def test_results_of_other_code_or_parameters_are_not_used(tmp_path, monkeypatch)
     assert run(item(log), SETTINGS, tmp_path, 1)[1] == 5
     # A file under the right name that says it belongs to something else is not believed.
     path = Store(tmp_path / CACHE, "squares").path(item(log).instances(SETTINGS)[0])
-    kept = json.loads(path.read_text())
+    kept = sealed.read(path)
     kept["identity"]["parameters"]["x"] = 99
-    path.write_text(json.dumps(kept))
+    sealed.write(path, kept)
     assert run(item(log), SETTINGS, tmp_path, 1)[1] == 1
 
 

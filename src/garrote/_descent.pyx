@@ -13,6 +13,7 @@ in its dual form: M⁻¹ = Σ − ΣSXᵀC⁻¹XSΣ with Σ = slack⁻¹ and the
 the number of features. Where many features are undecided, Newton's equations are solved by conjugate gradients.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport exp, fabs, fmax, fmin, log, log1p, sqrt
 from scipy.linalg.cython_blas cimport daxpy, dsyrk, dtrsm
 from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
@@ -50,6 +51,8 @@ cdef double ESCAPE = 2.0
 cdef double SHORTEST_ESCAPE = 0.05
 #: Changes of a weak contribution smaller than this, relative to the noise, wait.
 cdef double UNFELT = 1e-13
+#: Operations, roughly, between two looks at whether a signal came: some hundredths of a second.
+cdef double DEAF = 1e8
 
 
 cdef inline double bernoulli(double theta, double m, double gamma) noexcept nogil:
@@ -144,7 +147,7 @@ cdef class BlockDescent:
         ``rival``, or will end above ``rival_energy``.
         """
         cdef int i
-        cdef double weak_change
+        cdef double weak_change, unheard = 0.0
         self.has_rival = rival is not None
         self.rival_energy = rival_energy
         if self.has_rival:
@@ -188,6 +191,11 @@ cdef class BlockDescent:
                     self.converged = True
                     break
                 self.n_iter += 1
+                unheard += <double>self.n_strong * self.n_strong * self.n_strong + <double>self.width * self.width
+                if unheard > DEAF:  # Ctrl-C shall not have to wait for the end
+                    unheard = 0.0
+                    with gil:
+                        PyErr_CheckSignals()
                 if self.n_iter % PATIENCE == 0 and self.n_strong < self.width:
                     self.promote(weak_change)
             self.finish()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -12,7 +14,27 @@ from garrote.arrays import Array
 from garrote.checks import KEPT_DTYPES, check_outputs, check_weights, kept_dtypes
 from garrote.design import Design, as_design
 
-__all__ = ["Array", "LinearModel", "check_weights"]
+__all__ = ["Array", "LinearModel", "all_at_once", "check_weights"]
+
+P = ParamSpec("P")
+E = TypeVar("E")
+
+
+def all_at_once(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], E]:
+    """A ``fit`` that changes its estimator in one step, at the end: interrupted or failed, it changes nothing.
+
+    It works on another estimator of the same parameters, whose attributes then become those of this one.
+    """
+
+    @wraps(fit)
+    def whole_fit(self: E, /, *args: P.args, **kwargs: P.kwargs) -> E:
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        fit(other, *args, **kwargs)
+        self.__dict__ = other.__dict__
+        return self
+
+    return whole_fit
 
 
 class LinearModel(RegressorMixin, BaseEstimator):

@@ -90,7 +90,7 @@ def check_numeric_columns(name: str, frame: Any) -> None:
     from pandas.api.types import is_complex_dtype, is_numeric_dtype
 
     text = [
-        f"{column!r} ({dtype})"
+        f"{brief(str(column))!r} ({dtype})"
         for column, dtype in zip(frame.columns, frame.dtypes, strict=True)
         if not is_numeric_dtype(dtype) or is_complex_dtype(dtype)
     ]
@@ -105,6 +105,11 @@ def check_numeric_columns(name: str, frame: Any) -> None:
 def plural(count: int, noun: str) -> str:
     """“1 column”, “3 columns”."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def brief(text: str, most: int = 60) -> str:
+    """The beginning of a text that may be of any length, for a message."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def some(names: Sequence[str], most: int = 5) -> str:

@@ -136,16 +136,30 @@ def compare(
         for j, (train, test) in enumerate(splits):
             on_fold(name, k * folds + j)
             key = f"{name.replace(' ', '-')}-{j + 1}-{identity}"
-            kept = None if checkpoint is None else checkpoint.recall(key)
-            if kept is None:
+            fold = None if checkpoint is None else _recalled(checkpoint, key, X.shape[1])
+            if fold is None:
                 fold = _one_fold(METHODS[name], (X[train], y[train]), (X[test], y[test]), seed)
                 if checkpoint is not None:
                     checkpoint.keep(key, vars(fold))
-            else:
-                fold = FoldResult(**kept)
             found.append(fold)
         results.append(MethodResult(name, found, X.shape[1]))
     return results
+
+
+def _recalled(checkpoint: Checkpoint, key: str, n_features: int) -> FoldResult | None:
+    """A fold that was kept, if it makes sense."""
+    kept = checkpoint.recall(key)
+    if kept is None:
+        return None
+    try:
+        chosen = np.array(kept["selected"], dtype=np.intp)
+        fold = FoldResult(float(kept["error"]), chosen.tolist(), float(kept["seconds"]))
+    except (KeyError, TypeError, ValueError, OverflowError):
+        chosen = np.full(1, n_features)
+    if chosen.ndim == 1 and ((chosen >= 0) & (chosen < n_features)).all():
+        return fold
+    checkpoint.refuse(key)
+    return None
 
 
 def _one_fold(make: Maker, train: tuple[Array, Array], test: tuple[Array, Array], seed: int) -> FoldResult:

@@ -12,7 +12,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from garrote.arrays import Array, Index, Split
-from garrote.base import LinearModel
+from garrote.base import LinearModel, all_at_once
 from garrote.checks import check_gammas, check_number, check_ridges
 from garrote.covariates import beside, find_covariates
 from garrote.design import as_design, is_dask
@@ -144,6 +144,7 @@ class VariationalGarrote(_Garrote):
         self.prior_log_odds = prior_log_odds
         self.fit_intercept = fit_intercept
 
+    @all_at_once
     @one_blas_thread()
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, unpenalized: Any = None) -> VariationalGarrote:
         """Fit to inputs X and outputs y; or to :class:`~garrote.problem.Moments` as X, without y.
@@ -215,6 +216,7 @@ class VariationalGarroteCV(_Garrote):
         self.fit_intercept = fit_intercept
         self.n_jobs = n_jobs
 
+    @all_at_once
     @one_blas_thread()
     def fit(self, X: Any, y: Any, sample_weight: Any = None, unpenalized: Any = None) -> VariationalGarroteCV:
         """Choose γ and λ by cross-validation, and fit; ``unpenalized`` as in :meth:`VariationalGarrote.fit`."""

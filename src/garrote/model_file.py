@@ -7,7 +7,6 @@ file of a later format. ``checksum`` is the SHA-256 of the rest.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -20,6 +19,7 @@ from scipy.special import expit
 from sklearn.utils.validation import _get_feature_names, check_array
 
 import garrote
+from garrote import sealed
 from garrote.arrays import Array, Index
 from garrote.checks import KEPT_DTYPES
 from garrote.design import Design, as_design
@@ -32,6 +32,9 @@ FORMAT = 1
 
 #: Features of the largest model that is read: a damaged file shall not ask for all the memory.
 MOST_FEATURES = 100_000_000
+
+#: The same where no names are given, which a file can claim for nothing.
+MOST_UNNAMED = 10_000_000
 
 _PROVENANCE = ("version", "command", "seed", "target", "covariates", "validation")
 
@@ -152,7 +155,7 @@ def save(
 def dumps(model: Any, *, variants: Mapping[str, Any] | None = None, **origin: Any) -> str:
     """The text of ``model.json``, a line for each entry; arguments as of :func:`save`."""
     content = _content(model, origin, _annotations(model, variants))
-    content["checksum"] = _checksum(content)
+    content["checksum"] = sealed.checksum(content)
     lines = []
     for key, value in content.items():
         if key == "coefficients":
@@ -223,11 +226,6 @@ def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _checksum(content: dict[str, Any]) -> str:
-    rest = {key: value for key, value in content.items() if key != "checksum"}
-    return "sha256:" + hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
-
-
 # ---- reading -----------------------------------------------------------------------------------------------
 
 
@@ -242,12 +240,12 @@ def load(path: str | os.PathLike[str]) -> SavedModel:
 def loads(text: str | bytes, *, name: str = "model") -> SavedModel:
     """The model of a text that :func:`dumps` wrote."""
     try:
-        content = json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        content = sealed.parse(text, finite=True)
+    except ValueError:
         raise ValueError(
             f"{name} is not a garrote model: it is not JSON; give the model.json of a `garrote fit`."
         ) from None
-    if not isinstance(content, dict) or content.get("model") != "garrote":
+    if content.get("model") != "garrote":
         raise ValueError(f'{name} is not a garrote model: it has no "model": "garrote"; give the one of a fit.')
     version: Any = content.get("format")
     if _is_whole(version) and version > FORMAT:
@@ -255,7 +253,7 @@ def loads(text: str | bytes, *, name: str = "model") -> SavedModel:
             f"{name} has format {version}, which is newer than the format {FORMAT} that garrote "
             f"{garrote.__version__} reads; upgrade garrote, or fit again."
         )
-    if content.get("checksum") != _checksum(content):
+    if not sealed.is_whole(content):
         raise ValueError(f"{name} is damaged or was edited: its checksum does not fit; fit again.")
     try:
         return _model(content)
@@ -278,7 +276,9 @@ def _model(content: dict[str, Any]) -> SavedModel:
     _check("n_features", n_features, _is_whole(n_features) and 0 < n_features <= MOST_FEATURES)
     model.n_features_in_ = n_features
     features = content["features"]
-    if features is not None:
+    if features is None:
+        _check("n_features", n_features, n_features <= MOST_UNNAMED)
+    else:
         _check("features", "not a list of n_features names", _are_texts(features) and len(features) == n_features)
         model.feature_names_in_ = np.array(features, dtype=object)
     _take_coefficients(model, content["coefficients"])
@@ -287,7 +287,7 @@ def _model(content: dict[str, Any]) -> SavedModel:
 
 def _check_provenance(known: dict[str, Any]) -> None:
     for key in ("version", "command", "target"):
-        _check(key, known[key], isinstance(known[key], str | None))
+        _check(key, known[key], known[key] is None or _is_text(known[key]))
     _check("seed", known["seed"], known["seed"] is None or _is_whole(known["seed"]))
     _check("covariates", known["covariates"], known["covariates"] is None or _are_texts(known["covariates"]))
     validation = known["validation"]
@@ -312,20 +312,25 @@ def _take_coefficients(model: SavedModel, entries: Any) -> None:
     for key, values in zip(_ENTRY, targets, strict=True):
         values[index] = [_number(key, entry[key]) for entry in entries]
     model.variants_ = {entry["index"]: {key: entry[key] for key in VARIANT} for entry in entries if VARIANT[0] in entry}
+    for variant in model.variants_.values():
+        _check("position", variant["position"], type(variant["position"]) is int)
+        _check("variant", variant, all(_is_text(variant[key]) for key in VARIANT if key != "position"))
+    _check("variants", "without features", not model.variants_ or hasattr(model, "feature_names_in_"))
     inclusions = model.inclusion_[index]
     _check("inclusion", inclusions[:10], bool(((inclusions >= 0.0) & (inclusions <= 1.0)).all()))
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not a finite number")
 
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
+def _is_text(value: Any) -> bool:
+    """Whether it can be written: half of a surrogate pair cannot."""
+    return isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
 def _are_texts(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+    return isinstance(values, list) and all(map(_is_text, values))
 
 
 def _number(name: str, value: Any, *, least: float = -math.inf) -> float:

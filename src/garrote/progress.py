@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from concurrent.futures import CancelledError
 
 #: Seconds of silence before a run counts as long, and between two updates.
 PATIENCE = 2.0
@@ -18,11 +19,14 @@ class Progress:
         self.total = total
         self.done = 0
         self.shown = False
+        self.closed = False
         self.started = time.monotonic()
         self.next_update = self.started + PATIENCE if sys.stderr.isatty() else float("inf")
 
     def step(self) -> None:
-        """One more step is done."""
+        """One more step is done; an error after the end, so that threads that nobody waits for do not go on."""
+        if self.closed:
+            raise CancelledError("the run was interrupted")
         self.done += 1
         now = time.monotonic()
         if now >= self.next_update:
@@ -33,7 +37,8 @@ class Progress:
             sys.stderr.flush()
 
     def close(self) -> None:
-        """Clear the line."""
+        """The run is over; clear the line."""
+        self.closed = True
         if self.shown:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()

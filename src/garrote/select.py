@@ -44,7 +44,9 @@ def validation_errors(
     odds = np.empty(0) if prior_log_odds is None else prior_log_odds
     parts = (part for split in splits for part in split)
     known = watch.begin(
-        len(splits), identity_of(samples.b, samples.chi, samples.y, samples.weights, gammas, ridges, odds, *parts)
+        len(splits),
+        identity_of(samples.b, samples.chi, samples.y, samples.weights, gammas, ridges, odds, *parts),
+        (len(ridges), len(gammas)),
     )
     paths: list[list[Path]] = [[] for _ in splits]
     unknown = [k for k, errors in enumerate(known) if errors is None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from garrote import sealed
 from garrote.arrays import Array
-from garrote.files import write_text
 
 
 class Watch:
@@ -21,8 +20,8 @@ class Watch:
 
     live = False  #: whether parts must be told as they end; not every joblib backend can do that
 
-    def begin(self, n_parts: int, identity: str) -> list[Array | None]:
-        """The run begins; returns the results that are known already. Equal identities have equal results."""
+    def begin(self, n_parts: int, identity: str, shape: tuple[int, ...]) -> list[Array | None]:
+        """The run begins; returns the results of this shape that are known. Equal identities have equal results."""
         return [None] * n_parts
 
     def step(self, share: float) -> None:
@@ -61,23 +60,23 @@ def identity_of(*arrays: Any) -> str:
 
 
 class Checkpoint:
-    """Small results of finished parts, each a JSON file in a folder, so that an interrupted run can go on."""
+    """Small results of finished parts, each a sealed JSON file in a folder, so that an interrupted run can go on."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def recall(self, key: str) -> Any:
-        """The result that was kept under a key, or None."""
-        try:
-            return json.loads(self._file(key).read_text(encoding="utf-8"))
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except ValueError:  # not ours, or damaged: as good as absent
-            return None
+        """The result that was kept under a key, or None; a damaged file is told in a warning."""
+        kept = sealed.read(self._file(key))
+        return kept.get("result") if kept is not None and kept.get("key") == key else None
+
+    def refuse(self, key: str) -> None:
+        """Say that what was recalled makes no sense."""
+        sealed.warn_damaged(self._file(key))
 
     def keep(self, key: str, result: Any) -> None:
         """Keep a result that JSON can hold."""
-        write_text(self._file(key), json.dumps(result))
+        sealed.write(self._file(key), {"key": key, "result": result})
 
     def clear(self) -> None:
         """The run is complete: remove what was kept, and the folder."""

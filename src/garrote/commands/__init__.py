@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import warnings
 from importlib import import_module
 from typing import Any
@@ -52,9 +53,10 @@ class Commands(click.Group):
             click.echo(f"\nInterrupted. {say()}", err=True)
             raise click.exceptions.Exit(INTERRUPTED) from None
         except OSError as error:
-            if error.filename is None:
+            if error.errno is None or error.errno == errno.EPIPE:  # a closed pipe is no error: click ends in silence
                 raise
-            raise click.ClickException(f"{error.filename}: {error.strerror}") from error
+            where = "the output" if error.filename is None else error.filename
+            raise click.ClickException(f"{where}: {error.strerror}") from error
         except (ValueError, ImportError) as error:
             raise click.ClickException(str(error).partition("\n")[0]) from error
 

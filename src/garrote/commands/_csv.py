@@ -1,14 +1,15 @@
 """CSV files that spreadsheets read as data.
 
-A text that begins with = + - @ (or a tab or carriage return) would be run as a formula, so it gets an apostrophe in
-front, which spreadsheets show as the plain text. Numbers are written with all their digits.
+A text that begins with = + - @ (or a tab or line end) would be run as a formula, so it gets an apostrophe in front,
+which spreadsheets show as the plain text. So does what follows a semicolon, tab or line end in it, because some
+spreadsheets take these for delimiters. Numbers are written with all their digits.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,34 +20,33 @@ from garrote.files import replacing
 from garrote.path import Path as GammaPath
 from garrote.summary import SELECTED, feature_names
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = re.compile(r"(^|[;\t\r\n])(?=[=+\-@\t\r\n])")
+_TO_QUOTE = frozenset(',;"\t\r\n')
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write a table, whole or not at all."""
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        _write(file, header, rows)
+        file.writelines(_lines(header, rows))
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """The same table as a text."""
-    buffer = io.StringIO()
-    _write(buffer, header, rows)
-    return buffer.getvalue()
+    return "".join(_lines(header, rows))
 
 
-def _write(file: Any, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([_cell(cell) for cell in header])
-    writer.writerows([_cell(cell) for cell in row] for row in rows)
+def _lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    for row in chain([header], rows):
+        yield ",".join(map(_cell, row)) + "\n"
 
 
-def _cell(value: Any) -> Any:
-    if isinstance(value, str):
-        return f"'{value}" if value.startswith(_FORMULA) else value
+def _cell(value: Any) -> str:
     if isinstance(value, float):  # numpy's floats too; NaN is an empty cell
         return "" if np.isnan(value) else repr(float(value))
-    return value
+    if not isinstance(value, str):
+        return str(value)
+    text = _FORMULA.sub(r"\1'", value)
+    return '"' + text.replace('"', '""') + '"' if _TO_QUOTE.intersection(text) else text
 
 
 def write_coefficients(path: Path, model: Any, variants: dict[str, Any]) -> None:

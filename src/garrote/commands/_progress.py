@@ -54,9 +54,9 @@ class FoldWatch(Watch):
         self.n_recalled = 0
         self._identity = ""
 
-    def begin(self, n_parts: int, identity: str) -> list[Array | None]:
+    def begin(self, n_parts: int, identity: str, shape: tuple[int, ...]) -> list[Array | None]:
         self._identity, self.n_parts = identity, n_parts
-        known = [self._recall(part) for part in range(n_parts)]
+        known = [self._recall(part, shape) for part in range(n_parts)]
         self.finished = {part for part, errors in enumerate(known) if errors is not None}
         self.n_recalled = len(self.finished)
         self.bar.restart(n_parts + 1)  # the last step is the fit to all samples
@@ -72,11 +72,20 @@ class FoldWatch(Watch):
         self.finished.add(part)
         self.bar.reach(len(self.finished))
 
-    def _recall(self, part: int) -> Array | None:
+    def _recall(self, part: int, shape: tuple[int, ...]) -> Array | None:
         import numpy as np
 
         kept = None if self.checkpoint is None else self.checkpoint.recall(self._key(part))
-        return None if kept is None else np.asarray(kept, dtype=np.float64)
+        if self.checkpoint is None or kept is None:
+            return None
+        try:
+            result = np.asarray(kept, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            result = np.empty(())
+        if result.shape == shape:
+            return result
+        self.checkpoint.refuse(self._key(part))
+        return None
 
     def _key(self, part: int) -> str:
         return f"fold-{part + 1}-{self._identity[:24]}"

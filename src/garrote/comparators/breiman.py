@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.linear_model import LinearRegression, Ridge, lasso_path
 from sklearn.model_selection import check_cv
 
-from garrote.base import Array, LinearModel, check_weights
+from garrote.base import Array, LinearModel, all_at_once, check_weights
 from garrote.comparators.spike_slab import Regression, centred, check_count
 
 #: The smallest α of the automatic grid, relative to the one that switches every feature off.
@@ -130,6 +130,7 @@ class NonNegativeGarrote(LinearModel):
         self.max_iter = max_iter
         self.tol = tol
 
+    @all_at_once
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NonNegativeGarrote:
         """Fit to X (n_samples, n_features) and y; a weight counts how often its sample was seen."""
         self._check_penalties()

@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit, logsumexp
 
 from garrote.arrays import Array
+from garrote.base import all_at_once
 from garrote.comparators.spike_slab import (
     NOISE_SHARE_FLOOR,
     GivenHyperparameters,
@@ -197,6 +198,7 @@ class ExactSpikeSlab(SpikeSlabRegressor):
         self.slab_variance = slab_variance
         self.prior_inclusion = prior_inclusion
 
+    @all_at_once
     def fit(self, X: Any, y: Any) -> ExactSpikeSlab:
         """Fit to X (n_samples, n_features) and y."""
         given = self._given()

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from garrote._loops import gibbs_sweep
 from garrote.arrays import Array
+from garrote.base import all_at_once
 from garrote.comparators.spike_slab import (
     INCLUSION_FLOOR,
     GivenHyperparameters,
@@ -185,6 +186,7 @@ class SpikeSlabGibbs(SpikeSlabRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @all_at_once
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SpikeSlabGibbs:
         """Fit to X (n_samples, n_features) and y; a weight counts how often its sample was seen."""
         given = self._given()
@@ -195,11 +197,13 @@ class SpikeSlabGibbs(SpikeSlabRegressor):
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_chains)
         progress = Progress("Gibbs", self.n_chains * (self.n_burn_in + self.n_draws))
         run = delayed(sample_chain)
-        chains = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            run(data, given, int(seed), n_burn_in=self.n_burn_in, n_draws=self.n_draws, progress=progress)
-            for seed in seeds
-        )
-        progress.close()
+        try:
+            chains = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                run(data, given, int(seed), n_burn_in=self.n_burn_in, n_draws=self.n_draws, progress=progress)
+                for seed in seeds
+            )
+        finally:
+            progress.close()  # which also ends the other threads, if one failed or was interrupted
         self.chain_inclusion_ = np.stack([chain.inclusion for chain in chains])
         hyper = np.stack([chain.hyper for chain in chains])
         self.draws_ = Draws(np.stack([chain.coef for chain in chains]), *np.moveaxis(hyper, -1, 0))

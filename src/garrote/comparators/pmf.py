@@ -21,6 +21,7 @@ from sklearn.utils import check_random_state
 
 from garrote._loops import pmf_sweep
 from garrote.arrays import Array
+from garrote.base import all_at_once
 from garrote.comparators.spike_slab import (
     INCLUSION_FLOOR,
     NOISE_SHARE_FLOOR,
@@ -216,6 +217,7 @@ class PairedMeanField(SpikeSlabRegressor):
         self.tol = tol
         self.random_state = random_state
 
+    @all_at_once
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PairedMeanField:
         """Fit to X (n_samples, n_features) and y; a weight counts how often its sample was seen."""
         given = self._given()

@@ -1,4 +1,4 @@
-"""Finished instances on disk: one small JSON file each, found again by everything that its numbers depend on."""
+"""Finished instances on disk: one small sealed JSON file each, found again by everything that its numbers depend on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import garrote
-from garrote.files import write_text
+from garrote import sealed
 from garrote.paper.item import Instance, Record
 
 #: The distributions besides this one whose versions can change a result.
@@ -30,16 +30,16 @@ class Store:
         return self.directory / f"{digest[:24]}.json"
 
     def load(self, instance: Instance) -> Record | None:
-        """The kept record; None if there is none, or not a whole one of this instance."""
-        try:
-            kept = json.loads(self.path(instance).read_text(encoding="utf-8"))
-            return dict(kept["record"]) if kept["identity"] == identity(instance) else None
-        except (OSError, ValueError, KeyError, TypeError):
+        """The kept record; None if there is none of this instance, or a damaged one, which is told in a warning."""
+        kept = sealed.read(self.path(instance))
+        if kept is None or kept.get("identity") != identity(instance):
             return None
+        record = kept.get("record")
+        return record if isinstance(record, dict) else None
 
     def save(self, instance: Instance, record: Record) -> None:
         """Keep a record, whole or not at all."""
-        write_text(self.path(instance), json.dumps({"identity": identity(instance), "record": record}))
+        sealed.write(self.path(instance), {"identity": identity(instance), "record": record})
 
 
 def identity(instance: Instance) -> dict[str, Any]:

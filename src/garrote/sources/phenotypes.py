@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from garrote.arrays import Array
+from garrote.checks import brief, some
 
 SampleId = tuple[str, str]
 
@@ -39,7 +40,7 @@ class SampleTable:
                 [[str(x) for x in row] for row in zip(*(source[c] for c in source.columns), strict=True)],
             )
         path = Path(source)
-        lines = [line.split() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+        lines = [line.split() for line in read_text(path).splitlines() if line.strip()]
         if not lines:
             raise ValueError(f"{path} is empty; give a file with the columns FID, IID and at least one value.")
         if path.suffix == ".fam":
@@ -55,14 +56,15 @@ class SampleTable:
         header = [header[0].lstrip("#"), *header[1:]]
         upper = [name.upper() for name in header]
         if "IID" not in upper[:2] or upper[0] not in ("FID", "IID"):
-            raise ValueError(f"{source} begins with the columns {header[:2]}; the first ones must be FID and IID.")
+            shown = [brief(name) for name in header[:2]]
+            raise ValueError(f"{source} begins with the columns {shown}; the first ones must be FID and IID.")
         has_family = upper[0] == "FID"
         first = 2 if has_family else 1
         for number, row in enumerate(rows, start=1):
             if len(row) != len(header):
                 raise ValueError(
-                    f"{source} has {len(row)} values for sample {number} ({' '.join(row[:first])}) but {len(header)} "
-                    "columns; write NA where a value is missing."
+                    f"{source} has {len(row)} values for sample {number} ({brief(' '.join(row[:first]))}) but "
+                    f"{len(header)} columns; write NA where a value is missing."
                 )
         ids = [(row[0] if has_family else "", row[first - 1]) for row in rows]
         refuse_duplicates(ids, source)
@@ -81,7 +83,7 @@ class SampleTable:
 
     def _position(self, name: str) -> int:
         if name not in self.names:
-            raise ValueError(f"{self.source} has no column {name!r}; its columns are {', '.join(self.names)}.")
+            raise ValueError(f"{self.source} has no column {name!r}; its columns are {some(self.names, most=10)}.")
         return self.names.index(name)
 
     def _number(self, k: int, column: int) -> float:
@@ -92,10 +94,19 @@ class SampleTable:
             value = float(text)
         except ValueError:
             raise ValueError(
-                f"{self.source} has {text!r} in column {self.names[column]} of sample {' '.join(self.ids[k]).strip()}; "
+                f"{self.source} has {brief(text)!r} in column {brief(self.names[column])} of sample "
+                f"{brief(' '.join(self.ids[k]).strip())}; "
                 "write categories as numbers, and NA where a value is missing."
             ) from None
         return np.nan if value == MISSING_NUMBER else value
+
+
+def read_text(path: Path) -> str:
+    """A text file as PLINK writes it."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not a text file in UTF-8 (byte {error.start}); write it again.") from None
 
 
 def refuse_duplicates(ids: Sequence[Any], source: str) -> None:
@@ -104,5 +115,7 @@ def refuse_duplicates(ids: Sequence[Any], source: str) -> None:
     for key in ids:
         if key in seen:
             shown = " ".join(key).strip() if isinstance(key, tuple) else key
-            raise ValueError(f"{source} has the id {shown!r} twice; make the ids unique or remove one of the rows.")
+            raise ValueError(
+                f"{source} has the id {brief(shown)!r} twice; make the ids unique or remove one of the rows."
+            )
         seen.add(key)

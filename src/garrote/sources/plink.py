@@ -20,7 +20,7 @@ from garrote.arrays import Array, Index
 from garrote.covariates import Beside
 from garrote.design import DenseDesign
 from garrote.sources.genotypes import Genotypes
-from garrote.sources.phenotypes import SampleId, SampleTable, refuse_duplicates
+from garrote.sources.phenotypes import SampleId, SampleTable, read_text, refuse_duplicates
 
 __all__ = ["Cohort", "Variants", "open"]
 
@@ -187,9 +187,10 @@ def _read_metadata(bed: Path) -> tuple[list[SampleId], Array, Variants]:
     reader = open_bed(bed, skip_format_check=True)
     try:
         columns = [reader.sid, reader.chromosome, reader.bp_position, reader.allele_1, reader.allele_2]
-    except (ValueError, IndexError) as error:
+    except (ValueError, IndexError, OverflowError) as error:
+        reason = " ".join(str(error).split())[:100]
         raise ValueError(
-            f"{bed.with_suffix('.bim')} cannot be read ({error}); it must have six columns: chromosome, id, "
+            f"{bed.with_suffix('.bim')} cannot be read ({reason}); it must have six columns: chromosome, id, "
             "centimorgan, base pair, allele 1, allele 2."
         ) from error
     variants = Variants(*columns)
@@ -264,9 +265,7 @@ def _covariates(source: Any, names: Sequence[str] | None, ids: Sequence[SampleId
 def _sample_rows(samples: Any, ids: Sequence[SampleId], bed: Path) -> Index:
     """Rows of the .fam file with these ids, in the order of the ids."""
     if isinstance(samples, str | os.PathLike):
-        wanted: list[Any] = [
-            tuple(line.split()[:2]) for line in Path(samples).read_text(encoding="utf-8").splitlines() if line.strip()
-        ]
+        wanted: list[Any] = [tuple(line.split()[:2]) for line in read_text(Path(samples)).splitlines() if line.strip()]
         wanted = wanted[1:] if wanted and wanted[0][0].lstrip("#") == "FID" else wanted
     else:
         wanted = [key if isinstance(key, str) else tuple(map(str, key)) for key in samples]

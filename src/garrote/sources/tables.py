@@ -25,6 +25,8 @@ import errno
 import gzip
 import lzma
 import os
+import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
@@ -36,13 +38,23 @@ from typing import Any
 import numpy as np
 
 from garrote.arrays import Array
-from garrote.checks import check_numeric_columns, plural, some
+from garrote.checks import brief, check_numeric_columns, plural, some
 
 #: Compressions that are undone on the way.
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 #: What readers raise when a file is not what its name says, or was cut off.
-UNREADABLE = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+UNREADABLE = (
+    *(OSError, ValueError, EOFError, KeyError, IndexError, TypeError, OverflowError, RuntimeError, SyntaxError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, tokenize.TokenError),
+    SystemError,  # NumPy, of a text with characters that Unicode does not have
+)
+
+#: A file that unpacks to more bytes than this, and to more than RATIO times its own, is taken for a trap.
+MOST_UNPACKED, RATIO = 2**28, 100
+
+#: Cells of a table for each byte of its file, and beyond, before it is taken for a trap.
+MOST_CELLS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -109,7 +121,7 @@ def unreadable(path: Path, error: Exception) -> Exception:
     """What to raise when a reader gave up: its first line, with the file's name."""
     if isinstance(error, OSError) and error.filename is not None:
         return error
-    reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+    reason = brief((str(error) or type(error).__name__).splitlines()[0].rstrip("."), 200)
     return ValueError(f"{path}: it cannot be used as {suffix_of(path)[1:]}: {reason}.")
 
 
@@ -171,15 +183,34 @@ def read_frame(path: Path) -> tuple[Any, list[str]]:
     return frame, ignored
 
 
+def refuse_bomb(n_bytes: int, path: Path) -> None:
+    """Refuse a small file that would fill the memory."""
+    if n_bytes > MOST_UNPACKED and n_bytes > RATIO * path.stat().st_size:
+        raise ValueError(f"it unpacks to more than {RATIO} times its size; unpack it first, if that is what you want")
+
+
+def _refuse_gaps(path: Path, n_columns: int) -> None:
+    """Refuse lines so short that the table, filled up with missing values, would be far larger than the file."""
+    n_bytes, n_lines = 0, 1
+    with OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
+        while chunk := file.read(2**20):
+            n_bytes += len(chunk)
+            n_lines += max(chunk.count(b"\n"), chunk.count(b"\r"))
+            refuse_bomb(n_bytes, path)
+    if n_columns * n_lines > n_bytes + MOST_CELLS:
+        raise ValueError(f"it has {n_columns} columns, but most of its {n_lines} lines have far fewer values")
+
+
 def _read_delimited(path: Path) -> tuple[Any, list[str]]:
     import pandas as pd
 
     opener = OPENERS.get(path.suffix.lower(), open)
     with opener(path, "rt", encoding="utf-8-sig") as file:
-        first = file.readline()
+        first = file.readline(MOST_UNPACKED)
     if not first.strip():
         raise ValueError("it is empty; give a line of column names, and rows")
     options = {"sep": "\t" if suffix_of(path) == ".tsv" else max(",;\t", key=first.count), "encoding": "utf-8-sig"}
+    _refuse_gaps(path, first.count(options["sep"]) + 1)
     # The header is read by itself: pandas renames columns that are there twice.
     header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options).iloc[0]
     _refuse_twice(pd.Index(header[header.str.strip() != ""]))
@@ -235,7 +266,7 @@ def _refuse_missing(path: Path, frame: Any) -> None:
     counts = counts[counts > 0]
     if len(counts):
         rows = int(bad.any(axis=1).sum())
-        where = some([f"{name!r} ({count})" for name, count in counts.items()])
+        where = some([f"{brief(name)!r} ({count})" for name, count in counts.items()])
         raise ValueError(
             f"{path}: {plural(int(counts.sum()), 'value')} missing or infinite, in {plural(rows, 'row')}: {where}; "
             "remove those rows, leave out those columns, or impute them first."
@@ -243,7 +274,7 @@ def _refuse_missing(path: Path, frame: Any) -> None:
 
 
 def _quoted(names: Sequence[str]) -> list[str]:
-    return [repr(name) for name in names]
+    return [repr(brief(name)) for name in names]
 
 
 # Genotypes
