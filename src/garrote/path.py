@@ -288,6 +288,8 @@ class Search:
 
         gamma = float(self.grid[k])
         most = self.most_selected if self.cut or k < self.end else math.inf
+        if branch == "restart":  # random inclusions begin with many
+            most = math.inf
         if branch == "exchange":  # one move; an avalanche is what annealing finds, at its own γ
             most = min(
                 most, float(np.count_nonzero(theta > 0)) + (CASCADE if self.additions_mean_something(gamma) else 0)

@@ -1,8 +1,8 @@
 """Restarts on request: where the path's own search may have missed a lower F, search again from random starts.
 
 F has many minima when features are correlated. A restart begins at random inclusions, descends, and makes exchange
-moves until none lowers F; what it finds is kept where it beats the path, and passed on along the grid. No one kind of start
-is best everywhere, so the kinds take turns.
+moves until none lowers F; what it finds is kept where it beats the path, and passed on along the grid. No one kind of
+start is best everywhere, so the kinds take turns.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from garrote.arrays import Array, Index
 from garrote.exchange import SWITCHED
 
 if TYPE_CHECKING:
-    from garrote.path import Search
+    from garrote.path import Point, Search
 
 
 class Restarts(NamedTuple):
@@ -30,6 +30,9 @@ class Restarts(NamedTuple):
 
 
 NONE = Restarts(0, 0)
+
+#: A fit that leaves less than this fraction of σ_y² interpolates y: F → −∞ there, and lowest F means nothing.
+INTERPOLATED = 1e-10
 
 
 def check_restarts(n_restarts: Any, random_state: Any) -> Restarts:
@@ -60,8 +63,14 @@ def _restart_once(search: Search, k: int, theta: Array) -> None:
         return
     search.best[k] = point
     search.try_exchange(k)
-    if search.best[k].free_energy >= before.free_energy - search.lower:
+    after = search.best[k]
+    if _interpolates(search, after) or after.free_energy >= before.free_energy - search.lower:
         search.best[k] = before
+
+
+def _interpolates(search: Search, point: Point) -> bool:
+    """Repeated samples hide from the path's rule, which counts samples, that X can interpolate y."""
+    return point.found.run.end.noise < INTERPOLATED * search.problem.sigma2_y
 
 
 def _solution(search: Search, k: int) -> Array:

@@ -36,12 +36,12 @@ COVERING = ("exact", "pmf", "vg", "vg-occam", "vg-default", "vg-folds", "lasso")
 def instances(settings: Settings) -> list[Instance]:
     small = [
         Instance(small_problem, {"zeta": zeta, "seed": settings.seed, "run": run})
-        for run in settings.runs(100, 4)
+        for run in settings.runs(60, 4)
         for zeta in ZETAS
     ]
     large = [
         Instance(large_problem, {"zeta": zeta, "n_active": n_active, "seed": settings.seed, "run": run})
-        for run in settings.runs(30, 1)
+        for run in settings.runs(20, 1)
         for n_active in (0, N_ACTIVE)
         for zeta in ZETAS
     ]
@@ -207,7 +207,16 @@ def _checks(
     independent = inclusion[0.0, "vg"]
     return [
         Check(
-            "the exact posterior is calibrated: its calibration error", max(error(z, "exact") for z in ZETAS), "<", 0.08
+            "the exact posterior is calibrated: mean inclusion less the share of active features, over all ζ",
+            abs(
+                float(
+                    np.mean(
+                        [inclusion[z, "exact"]["mean inclusion"] - inclusion[z, "exact"]["share active"] for z in ZETAS]
+                    )
+                )
+            ),
+            "<",
+            0.05,
         ),
         Check(
             "VG at the prior's γ is too sure, ζ = 0: mean inclusion less the share of active features",
@@ -228,10 +237,16 @@ def _checks(
             0.5,
         ),
         Check(
-            "correlations ruin it: VG at Occam's γ, error at ζ = 0.95 relative to the exact posterior's",
-            error(0.95, "vg-occam") / error(0.95, "exact"),
+            "ζ = 0.95: the exact posterior can be believed, active features among those with m > 0.95",
+            inclusion[0.95, "exact"]["active among m > 0.95"],
             ">",
-            1.5,
+            0.9,
+        ),
+        Check(
+            "ζ = 0.95: VG, our default, is sure of wrong features, active ones among those with m > 0.95",
+            inclusion[0.95, "vg-default"]["active among m > 0.95"],
+            "<",
+            0.9,
         ),
         Check(
             "VG, our default, makes fewer false discoveries than Lasso-CV: rate relative to it",
