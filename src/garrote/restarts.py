@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Restarts(NamedTuple):
     """How many at each γ, and their seed."""
 
-    count: int
+    per_gamma: int
     seed: int
 
 
@@ -46,11 +46,11 @@ def check_restarts(n_restarts: Any, random_state: Any) -> Restarts:
 
 def restart(search: Search, restarts: Restarts) -> None:
     """Restart at every γ below the path's end, then settle the grid again."""
-    if not restarts.count:
+    if not restarts.per_gamma:
         return
     rng = np.random.default_rng(restarts.seed)
     for k in range(search.end):
-        for start in islice(cycle(STARTS), restarts.count):
+        for start in islice(cycle(STARTS), restarts.per_gamma):
             _restart_once(search, k, start(_solution(search, k), search.problem.n_samples, rng))
         search.tidy()
     search.settle()

@@ -58,7 +58,7 @@ def reliability(inclusion: Array, active: Array) -> tuple[Array, Array, Array]:
     some = count > 0
     predicted = np.bincount(bins, inclusion, N_BINS)[some] / count[some]
     share = np.bincount(bins, active, N_BINS)[some] / count[some]
-    return predicted, share, count[some]
+    return predicted, share, count[some].astype(np.float64)
 
 
 def calibration_error(inclusion: Array, active: Array) -> float:

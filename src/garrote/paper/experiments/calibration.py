@@ -160,7 +160,7 @@ def large_problem(zeta: float, n_active: int, seed: int, run: int) -> Record:
         "pmf": PairedMeanField(max_iter=MAX_ITER, random_state=0).fit(X, y),
         "lasso": LassoCV(max_iter=MAX_ITER).fit(X, y),
     }
-    near = (np.abs(np.corrcoef(X.T))[:, coef != 0] >= STAND_IN).any(axis=1)
+    near = np.any(np.abs(np.corrcoef(X.T))[:, coef != 0] >= STAND_IN, axis=1)
     return {name: discoveries(selected(model), coef != 0, near) for name, model in models.items()}
 
 
