@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 SETUP := pyproject.toml $(wildcard setup.py)
 
-.PHONY: help run test browser docs lint bench real paper clean
+.PHONY: help run test browser docs lint bench real paper search calibration clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -51,6 +51,12 @@ real: $(VENV)/.installed ## test error on real data beside LassoCV, RidgeCV, Ela
 
 paper: $(VENV)/.installed ## regenerate the paper's tables and figures, write results/paper (ARGS=--quick for minutes)
 	$(BIN)/garrote paper --all $(ARGS)
+
+search: $(VENV)/.installed ## how often random restarts find a lower F than the path (ARGS=--quick for a short run)
+	$(BIN)/python benchmarks/search.py $(ARGS)
+
+calibration: $(VENV)/.installed ## what inclusions and predictive intervals are worth, write results/paper (ARGS=--quick)
+	$(BIN)/garrote paper calibration $(ARGS)
 
 clean: ## remove the environments and caches
 	rm -rf .venv* docs/_build docs/_generated docs/auto_gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info

@@ -80,7 +80,9 @@ class _Garrote(Described, LinearModel):
 
         Of a dask array or DataFrame they are dask arrays, computed when they are asked for.
 
-        The variance is 1/β + Σ m_i (1 − m_i) w_i² (x_i − x̄_i)²: noise, and doubt about which features are in the model.
+        The variance is 1/β + Σ m_i (1 − m_i) w_i² (x_i − x̄_i)²: noise, and doubt about which features are in the model,
+        each feature for itself. The errors of w, of the intercept and of β are not in it, since VG estimates these by
+        one value each: with few samples the interval is too narrow.
         A model that was fitted with covariates beside X needs theirs, ``unpenalized``, for these samples too.
         """
         if hasattr(self, "fit"):  # a model from a file is fitted
