@@ -6,15 +6,22 @@ from numpy.testing import assert_allclose
 
 from garrote.comparators.exact import ExactSpikeSlab
 from garrote.comparators.spike_slab import centred
-from garrote.paper.calibration import calibration_error, discovery_measures, reliability
+from garrote.paper import load
+from garrote.paper.calibration import ZETAS, calibration_error, discovery_measures, reliability
 from garrote.paper.experiments.calibration import (
     TRUTH,
     Prediction,
     coverage,
     discoveries,
     exact_posterior,
+    large_problem,
     mixture_moments,
+    small_problem,
 )
+from garrote.paper.item import Item, Settings
+from garrote.paper.output import write
+from garrote.paper.runner import run
+from garrote.paper.style import styled
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +92,29 @@ def test_discoveries_are_true_false_or_stand_ins():
     assert measures["data sets with any"] == 0.5
     assert measures["false discovery rate"] == pytest.approx(1 / 3)
     assert measures["false ones that stand in"] == 0.5
+
+
+def test_the_study_is_made_and_its_claims_hold(tmp_path):
+    settings, item = Settings(quick=True), load("calibration")
+    assert "Not in the paper" in item.caption
+    planned = item.instances(settings)
+    assert {i.experiment for i in planned} == {small_problem, large_problem}
+    small = [i for i in planned if i.experiment is small_problem and i.parameters["run"] < 2]
+    large = [i for i in planned if i.experiment is large_problem]
+    assert len(large) == 2 * len(ZETAS)
+    with styled():
+        one = Item(
+            item.name, item.caption, lambda settings: [*small, large[-2]], lambda rows: _report(item, rows, large)
+        )
+        report, n_computed = run(one, settings, tmp_path, n_jobs=1)
+    write(one, report, tmp_path)
+    assert n_computed == len(small) + 1
+    assert not [f"{check.claim}: {check.evidence}" for check in report.checks if not check.holds]
+    assert not [note for note in report.notes if "warned" in note]
+    assert all((tmp_path / f"calibration{suffix}").stat().st_size > 100 for suffix in (".csv", ".md", ".png", ".svg"))
+
+
+def _report(item, rows, large):
+    """The page of some problems, with the one larger problem in the place of all of them."""
+    *small, one = rows
+    return item.report([*small, *(one | instance.parameters for instance in large)])

@@ -1,11 +1,11 @@
-"""Every table and figure, and our own studies, at the smallest size at which their claims can be decided.
+"""Every table and figure of the paper, regenerated at the smallest size at which its claims can be decided.
 
 The claims are those of the page: what fails there fails here.
 """
 
 import pytest
 
-from garrote.paper import EXTRA, ITEMS, load
+from garrote.paper import ITEMS, load
 from garrote.paper.item import Item, Settings
 from garrote.paper.output import write
 from garrote.paper.runner import run
@@ -19,13 +19,12 @@ RUNS = {
     "fig-consistency": 20,
     "table-consistency": 10,
     "fig-scaling": 2,
-    "calibration": 2,
 }
 #: Claims about processor time belong on the page, not into a test.
 TIMINGS = ("VG: CPU time", "VG is faster")
 
 
-@pytest.mark.parametrize("name", [*ITEMS, *EXTRA])
+@pytest.mark.parametrize("name", ITEMS)
 def test_item_is_regenerated_and_its_claims_hold(name, tmp_path):
     settings, item = Settings(quick=True), load(name)
     instances = [i for i in item.instances(settings) if i.parameters.get("run", 0) < RUNS.get(name, 1)]
