@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 SETUP := pyproject.toml $(wildcard setup.py)
 
-.PHONY: help run test browser docs lint bench real paper kills interrupts fuzz-files clean
+.PHONY: help run test browser docs lint bench real paper kills interrupts fuzz-files search calibration clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -60,6 +60,12 @@ interrupts: $(VENV)/.installed ## how soon every long function returns after SIG
 
 fuzz-files: $(VENV)/.installed ## 100,000 hostile files of each format: each is read, or refused in one sentence
 	$(BIN)/python tests/fuzz_files.py $(ARGS)
+
+search: $(VENV)/.installed ## how often random restarts find a lower F than the path (ARGS=--quick for a short run)
+	$(BIN)/python benchmarks/search.py $(ARGS)
+
+calibration: $(VENV)/.installed ## what inclusions and predictive intervals are worth, write results/paper (ARGS=--quick)
+	$(BIN)/garrote paper calibration $(ARGS)
 
 clean: ## remove the environments and caches
 	rm -rf .venv* docs/_build docs/_generated docs/auto_gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info

@@ -18,6 +18,7 @@ from garrote.covariates import beside, find_covariates
 from garrote.design import as_design, is_dask
 from garrote.path import Path, default_gammas, trace, wide_gammas
 from garrote.problem import Problem, Samples, as_problem
+from garrote.restarts import check_restarts
 from garrote.select import choose, validation_errors
 from garrote.summary import Described
 from garrote.threads import one_blas_thread
@@ -79,7 +80,9 @@ class _Garrote(Described, LinearModel):
 
         Of a dask array or DataFrame they are dask arrays, computed when they are asked for.
 
-        The variance is 1/β + Σ m_i (1 − m_i) w_i² (x_i − x̄_i)²: noise, and doubt about which features are in the model.
+        The variance is 1/β + Σ m_i (1 − m_i) w_i² (x_i − x̄_i)²: noise, and doubt about which features are in the model,
+        each feature for itself. The errors of w, of the intercept and of β are not in it, since VG estimates these by
+        one value each: with few samples the interval is too narrow.
         A model that was fitted with covariates beside X needs theirs, ``unpenalized``, for these samples too.
         """
         if hasattr(self, "fit"):  # a model from a file is fitted
@@ -118,6 +121,8 @@ class VariationalGarrote(_Garrote):
     ridge : relative precision λ of a Gaussian prior on w; 0 is the paper's flat prior
     prior_log_odds : added to γ, one number per feature, for those who know more about some features than others
     fit_intercept : whether to fit an intercept
+    n_restarts, random_state : random starts at each γ of the path, and what draws them, as in
+        :func:`~garrote.garrote_path`
 
     Attributes
     ----------
@@ -138,11 +143,15 @@ class VariationalGarrote(_Garrote):
         ridge: float = 0.0,
         prior_log_odds: Any = None,
         fit_intercept: bool = True,
+        n_restarts: int = 0,
+        random_state: Any = None,
     ) -> None:
         self.gamma = gamma
         self.ridge = ridge
         self.prior_log_odds = prior_log_odds
         self.fit_intercept = fit_intercept
+        self.n_restarts = n_restarts
+        self.random_state = random_state
 
     @all_at_once
     @one_blas_thread()
@@ -156,7 +165,8 @@ class VariationalGarrote(_Garrote):
         gamma = check_number("gamma", self.gamma)
         model = Model(problem.check_log_odds(self.prior_log_odds), check_number("ridge", self.ridge, least=0.0))
         grid = default_gammas(problem, 50, model.prior_log_odds)
-        self.path_ = trace(problem, np.append(grid[grid < gamma], gamma), model, whole_grid=True)
+        restarts = check_restarts(self.n_restarts, self.random_state)
+        self.path_ = trace(problem, np.append(grid[grid < gamma], gamma), model, whole_grid=True, restarts=restarts)
         self._take_solution(problem, -1)
         return self
 
@@ -186,6 +196,8 @@ class VariationalGarroteCV(_Garrote):
     prior_log_odds : added to γ, one number per feature
     fit_intercept : whether to fit an intercept
     n_jobs : folds fitted in parallel, through joblib
+    n_restarts, random_state : random starts at each γ of every path, and what draws them, as in
+        :func:`~garrote.garrote_path`
 
     Attributes
     ----------
@@ -206,6 +218,8 @@ class VariationalGarroteCV(_Garrote):
         prior_log_odds: Any = None,
         fit_intercept: bool = True,
         n_jobs: int | None = None,
+        n_restarts: int = 0,
+        random_state: Any = None,
     ) -> None:
         self.gammas = gammas
         self.ridges = ridges
@@ -215,6 +229,8 @@ class VariationalGarroteCV(_Garrote):
         self.prior_log_odds = prior_log_odds
         self.fit_intercept = fit_intercept
         self.n_jobs = n_jobs
+        self.n_restarts = n_restarts
+        self.random_state = random_state
 
     @all_at_once
     @one_blas_thread()
@@ -241,6 +257,7 @@ class VariationalGarroteCV(_Garrote):
                 f"refit=False needs a single split, but cv makes {len(splits)}; pass a PredefinedSplit or refit."
             )
         odds = samples.check_log_odds(self.prior_log_odds)
+        restarts = check_restarts(self.n_restarts, self.random_state)
         given = np.ndim(self.gammas) > 0
         self.ridges_ = check_ridges(self.ridges)
         self.gammas_ = check_gammas(self.gammas) if given else wide_gammas(samples, self.gammas, odds)
@@ -253,15 +270,17 @@ class VariationalGarroteCV(_Garrote):
                 odds,
                 whole_grid=given,
                 n_jobs=self.n_jobs,
+                restarts=restarts,
             )
         best = choose(self.mse_path_, one_standard_error=self.one_standard_error)
         self.ridge_ = float(self.ridges_[best.ridge])
         problem = samples
         if self.refit:
             model = Model(odds, self.ridge_)
-            self.path_ = trace(samples, self.gammas_, model, whole_grid=given)
+            self.path_ = trace(samples, self.gammas_, model, whole_grid=given, restarts=restarts)
             if len(self.path_) <= best.gamma:  # the folds went further than all samples together do
-                self.path_ = trace(samples, self.gammas_[: best.gamma + 1], model, whole_grid=True)
+                grid = self.gammas_[: best.gamma + 1]
+                self.path_ = trace(samples, grid, model, whole_grid=True, restarts=restarts)
         else:
             self.path_ = paths[0][best.ridge]
             problem = samples.take(splits[0][0])

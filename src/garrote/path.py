@@ -26,6 +26,7 @@ from garrote.checks import check_count, check_gammas, check_number
 from garrote.exchange import moves
 from garrote.minimise import Rival
 from garrote.problem import Problem, as_problem
+from garrote.restarts import NONE, Restarts, check_restarts, restart
 from garrote.solve import MAX_ITER, TOL, Solution, empty_solution, make_solution, warn_unconverged
 from garrote.summary import Summary, summarise_path
 from garrote.threads import one_blas_thread
@@ -134,6 +135,8 @@ def garrote_path(
     unpenalized: Any = None,
     tol: float = TOL,
     max_iter: int = MAX_ITER,
+    n_restarts: int = 0,
+    random_state: Any = None,
 ) -> Path:
     """Solve the Variational Garrote over a grid of γ.
 
@@ -149,15 +152,18 @@ def garrote_path(
     unpenalized : columns of X, by name or number, that are always in the model; or covariates as a matrix with a row
         for each sample, which become the last features of every solution
     tol, max_iter : as in :func:`~garrote.solve.solve`
+    n_restarts : random starts at each γ, beside the search's own, for designs that are hard to search
+    random_state : draws these starts
     """
     if gammas is None:
         gammas = 50
     problem = as_problem(X, y, sample_weight, fit_intercept=fit_intercept, unpenalized=unpenalized)
     model = Model(problem.check_log_odds(prior_log_odds), check_number("ridge", ridge, least=0.0))
     tol, max_iter = check_number("tol", tol, least=0.0), check_count("max_iter", max_iter)
+    restarts = check_restarts(n_restarts, random_state)
     given = np.ndim(gammas) > 0
     grid = check_gammas(gammas) if given else default_gammas(problem, gammas, model.prior_log_odds)
-    return trace(problem, grid, model, whole_grid=given, tol=tol, max_iter=max_iter)
+    return trace(problem, grid, model, whole_grid=given, tol=tol, max_iter=max_iter, restarts=restarts)
 
 
 def gamma_min(problem: Problem, prior_log_odds: Array | None = None, epsilon: float = 1e-3) -> float:
@@ -232,6 +238,7 @@ def trace(
     whole_grid: bool,
     tol: float = TOL,
     max_iter: int = MAX_ITER,
+    restarts: Restarts = NONE,
 ) -> Path:
     """The path of a problem over a grid; ``whole_grid`` goes on where the default grid would stop."""
     if problem.sigma2_y == 0.0 or not len(problem.varying):
@@ -243,6 +250,7 @@ def trace(
     reason = search.anneal_up(whole_grid or (model.ridge > 0.0 and search.active.whole))
     search.follow_down()
     search.settle()
+    restart(search, restarts)
     if not whole_grid:
         reason = search.trim() or reason
     warn_unconverged(
@@ -286,6 +294,8 @@ class Search:
 
         gamma = float(self.grid[k])
         most = self.most_selected if self.cut or k < self.end else math.inf
+        if branch == "restart":  # random inclusions begin with many
+            most = math.inf
         if branch == "exchange":  # one move; an avalanche is what annealing finds, at its own γ
             most = min(
                 most, float(np.count_nonzero(theta > 0)) + (CASCADE if self.additions_mean_something(gamma) else 0)

@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 from garrote.arrays import Array, Split
 from garrote.path import Path, trace
 from garrote.problem import Samples
+from garrote.restarts import NONE, Restarts
 from garrote.threads import one_blas_thread
 from garrote.watch import current_watch, identity_of
 from garrote.workingset import Model
@@ -35,6 +36,7 @@ def validation_errors(
     *,
     whole_grid: bool,
     n_jobs: int | None,
+    restarts: Restarts = NONE,
 ) -> tuple[Array, list[list[Path]]]:
     """Mean squared validation error, n_ridges × n_gammas × n_splits, and the paths of each split.
 
@@ -45,13 +47,13 @@ def validation_errors(
     parts = (part for split in splits for part in split)
     known = watch.begin(
         len(splits),
-        identity_of(samples.b, samples.chi, samples.y, samples.weights, gammas, ridges, odds, *parts),
+        identity_of(samples.b, samples.chi, samples.y, samples.weights, gammas, ridges, odds, restarts, *parts),
         (len(ridges), len(gammas)),
     )
     paths: list[list[Path]] = [[] for _ in splits]
     unknown = [k for k, errors in enumerate(known) if errors is None]
     results = Parallel(n_jobs=n_jobs, return_as="generator" if watch.live else "list")(
-        delayed(_one_split)(samples, splits[k], gammas, ridges, prior_log_odds, whole_grid) for k in unknown
+        delayed(_one_split)(samples, splits[k], gammas, ridges, prior_log_odds, whole_grid, restarts) for k in unknown
     )
     for k, (errors, paths[k]) in zip(unknown, results, strict=True):
         known[k] = errors
@@ -67,13 +69,14 @@ def _one_split(
     ridges: Array,
     prior_log_odds: Array | None,
     whole_grid: bool,
+    restarts: Restarts,
 ) -> tuple[Array, list[Path]]:
     train, test = split
     part, unseen = samples.take(train), samples.take(test)
     errors = np.full((len(ridges), len(gammas)), np.nan)
     paths = []
     for row, ridge in enumerate(ridges):
-        path = trace(part, gammas, Model(prior_log_odds, float(ridge)), whole_grid=whole_grid)
+        path = trace(part, gammas, Model(prior_log_odds, float(ridge)), whole_grid=whole_grid, restarts=restarts)
         errors[row, : len(path)] = path_errors(path, part, unseen)
         paths.append(path)
         current_watch().step(1.0 / len(ridges))

@@ -43,7 +43,7 @@ class Solution:
     free_energy: float
     n_iter: int
     residual: float  #: max |σ(γ + (βn/2) w² χ) − m|
-    branch: str  #: how it was found: "up", "down", "neighbour", "exchange" or "given"
+    branch: str  #: how it was found: "up", "down", "neighbour", "exchange", "restart" or "given"
     n_features: int
     unlisted_mass: float = 0.0  #: Σ m of the features that are not listed
     prior_log_odds: Array | None = None

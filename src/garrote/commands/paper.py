@@ -8,15 +8,15 @@ from pathlib import Path
 import click
 
 from garrote.commands import ON_INTERRUPT
-from garrote.paper import ITEMS
+from garrote.paper import EXTRA, ITEMS
 
 #: Modules of the optional dependencies that the items use, some of them in other processes and late.
 NEEDS = ("matplotlib", "mlxtend", "msprime")
 
 
 @click.command(epilog="Example: garrote paper table2 fig-noise --quick")
-@click.argument("names", nargs=-1, type=click.Choice(list(ITEMS)), metavar="[NAME]...")
-@click.option("--all", "everything", is_flag=True, help="Every table and figure.")
+@click.argument("names", nargs=-1, type=click.Choice([*ITEMS, *EXTRA]), metavar="[NAME]...")
+@click.option("--all", "everything", is_flag=True, help="Every table and figure of the paper.")
 @click.option("--list", "listing", is_flag=True, help="List the names and stop.")
 @click.option("--quick", is_flag=True, help="Fewer instances: minutes instead of an hour.")
 @click.option("--seed", type=click.IntRange(min=0), default=2012, show_default=True, help="Decides everything random.")
@@ -40,8 +40,9 @@ def command(
     Finished instances are kept: the same command goes on where it was interrupted.
     """
     if listing:
-        width = max(map(len, ITEMS))
-        for name, (_, line) in ITEMS.items():
+        names_and_lines = ITEMS | EXTRA
+        width = max(map(len, names_and_lines))
+        for name, (_, line) in names_and_lines.items():
             click.echo(f"{name:<{width}}  {line}")
         return
     if n_jobs == 0:

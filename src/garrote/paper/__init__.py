@@ -30,8 +30,13 @@ ITEMS = {
     "fig-scaling": ("scaling", "quality and time against the number of features"),
 }
 
+#: Our own studies in the same form, which are made only when they are named.
+EXTRA = {
+    "calibration": ("calibration", "not in the paper: inclusions, false discoveries, predictive intervals"),
+}
+
 
 def load(name: str) -> Item:
     """The item of that name."""
-    item: Item = import_module(f"garrote.paper.{ITEMS[name][0]}").ITEM
+    item: Item = import_module(f"garrote.paper.{(ITEMS | EXTRA)[name][0]}").ITEM
     return item

@@ -45,6 +45,9 @@ LOOKS = {
     "lasso": Look("Lasso", "#009E73", "v", "-"),
     "ridge": Look("Ridge", "#CC79A7", "D", "-"),
     "garrote": Look("Garrote", "#E69F00", "P", "-"),
+    "vg-occam": Look("VG, Occam's γ", "#CC79A7", "P", "-"),
+    "exact": Look("exact posterior", "#000000", "x", ":"),
+    "exact-flat": Look("exact, flat slab", "#666666", "*", ":"),
     "true": Look("True", "#000000", "x", ":"),
 }
 #: For curves that are not methods.
