@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from fuzzing import fuzz
 from hypothesis import strategies as st
 from oracle import centred, printed_free_energy
 from scipy.special import expit, logit
@@ -32,8 +32,7 @@ def problems(draw):
     return X, y, gamma, ridge, start
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(problems())
+@fuzz(problems(), few=300)
 def test_free_energy_never_rises_and_ends_at_a_fixed_point(drawn):
     X, y, gamma, ridge, start = drawn
     problem = Samples(X, y)

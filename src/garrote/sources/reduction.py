@@ -108,7 +108,7 @@ def represented(splits: Iterable[Split], group: Index, n_rows: int) -> list[Spli
 def _root(covariance: Array, mean: Array) -> Array:
     """R with RᵀR = χ, square; zero for a column that is constant up to rounding."""
     variance = covariance.diagonal()
-    scale = np.where(variance > CONSTANT * mean**2, np.sqrt(np.maximum(variance, 0.0)), 0.0)
+    scale = np.where(variance > (CONSTANT * mean) ** 2, np.sqrt(np.maximum(variance, 0.0)), 0.0)
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
     correlation = covariance * inverse * inverse[:, None]
     try:
