@@ -13,7 +13,7 @@ NIGHTLY = "nightly"
 TRIED: Counter[str] = Counter()
 
 
-def fuzz(*strategies, few, nightly=None, **named):
+def fuzz(*, few, nightly=None, **strategies):
     """A test of drawn arguments, with ``few`` examples, or as many as the profile of ``make fuzz`` says.
 
     ``nightly`` is less than that for a test whose examples are slow.
@@ -27,7 +27,7 @@ def fuzz(*strategies, few, nightly=None, **named):
 
         at_night = settings.default.max_examples >= 10_000
         examples = min(nightly or settings.default.max_examples, settings.default.max_examples) if at_night else few
-        drawn = given(*strategies, **named)(counted)
+        drawn = given(**strategies)(counted)
         return pytest.mark.fuzz(settings(max_examples=examples, suppress_health_check=[HealthCheck.too_slow])(drawn))
 
     return decorate

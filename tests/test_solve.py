@@ -32,7 +32,7 @@ def problems(draw):
     return X, y, gamma, ridge, start
 
 
-@fuzz(problems(), few=300)
+@fuzz(few=300, drawn=problems())
 def test_free_energy_never_rises_and_ends_at_a_fixed_point(drawn):
     X, y, gamma, ridge, start = drawn
     problem = Samples(X, y)

@@ -173,6 +173,7 @@ class Samples(Problem):
         self.weights = weights / self.n_samples
         self.n_passes = 1
         mean, variance = self.design.moments(self.weights)
+        variance = np.maximum(variance, 0.0)  # rounding
         square = variance if fit_intercept else second_moment(mean, variance)
         if not np.isfinite(square).all():
             j = int(np.flatnonzero(~np.isfinite(square))[0])
@@ -199,7 +200,13 @@ class Samples(Problem):
         self.projection: Projection | None = None
         if unpenalized is not None and len(unpenalized):
             self._project(unpenalized)
-        self.b = self.correlations(self.root_target)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.b = self.correlations(self.root_target)
+        if not np.isfinite(self.b).all():
+            j = int(np.flatnonzero(~np.isfinite(self.b))[0])
+            raise ValueError(
+                f"X has values in column {j} whose products with y overflow; divide that column or y by a power of ten."
+            )
 
     def _project(self, unpenalized: Index) -> None:
         """Profile the coefficients of some features out of everything that is known of the others."""
