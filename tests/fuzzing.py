@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 #: The profile of ``make fuzz``.
 NIGHTLY = "nightly"
 
-#: How many examples of each test were tried, and passed.
+#: How many examples of each test passed, in this process.
 TRIED: Counter[str] = Counter()
 
 
@@ -23,7 +23,7 @@ def fuzz(*, few, nightly=None, **strategies):
         @functools.wraps(test)
         def counted(*args, **kwargs):
             test(*args, **kwargs)
-            TRIED[f"{test.__module__}.{test.__name__}"] += 1
+            TRIED[test.__name__] += 1
 
         at_night = settings.default.max_examples >= 10_000
         examples = min(nightly or settings.default.max_examples, settings.default.max_examples) if at_night else few

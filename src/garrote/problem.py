@@ -383,8 +383,12 @@ class Moments(Problem):
         for rows in row_slabs(len(samples.y), samples.n_features):
             root = samples.roots(everything, rows)
             gram += root.T @ root
+        constant = np.delete(everything, samples.varying)  # what is left of it is rounding, without any correlation
+        gram[constant] = gram[:, constant] = 0.0
+        b = samples.b.copy()
+        b[constant] = 0.0
         return cls(
-            samples.b,
+            b,
             gram,
             samples.sigma2_y,
             samples.n_samples,
