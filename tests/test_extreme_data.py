@@ -1,4 +1,4 @@
-"""Data at the limits of what a regression is: two samples, copies, no noise, only noise, outliers; and of its dtypes."""
+"""Data at the limits of a regression: two samples, copies, no noise, only noise, outliers; and at those of dtypes."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import expit
 
-from garrote import Moments, VariationalGarrote, VariationalGarroteCV, garrote_path
+from garrote import Moments, VariationalGarrote, garrote_path
 from garrote.problem import Samples
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -20,7 +20,7 @@ GAMMAS = st.floats(-12.0, 0.0)
 
 
 def fitted(X, y, gamma):
-    """A fit, after looking at what must hold of every one: finite, probabilities, F no higher than that of the prior."""
+    """A fit, after a look at what holds of every one: finite, probabilities, F no higher than that of the prior."""
     model = VariationalGarrote(gamma).fit(X, y)
     for values in (model.coef_, model.slab_coef_, model.inclusion_, model.intercept_, model.beta_, model.free_energy_):
         assert np.isfinite(values).all()
@@ -171,7 +171,7 @@ def integer_data(draw):
 def test_integers_do_not_overflow(drawn, gamma):
     X, y = drawn
     expected = VariationalGarrote(gamma).fit(X.astype(np.float64), y.astype(np.float64))
-    exact = exact_moments(X, y)
+    predicted, exact = expected.predict(X.astype(np.float64)), exact_moments(X, y)
     variances = [float(exact.chi[i][i]) for i in range(X.shape[1])]
     assert_allclose(Samples(X, y).chi, variances, rtol=1e-13, atol=1e-28 * np.square(expected.x_mean_).max())
     frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])

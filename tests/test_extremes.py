@@ -8,6 +8,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from mpmath import mpf
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 
 from garrote import Moments, VariationalGarrote, garrote_path
 from garrote.design import as_design
@@ -101,7 +102,7 @@ def test_free_energy_is_exact_to_rounding(drawn, gamma, ridge, seed):
 def test_solutions_report_their_free_energy_at_any_scale(drawn, gamma):
     X, y = drawn
     solution = solve(X, y, gamma=gamma)
-    assume(1e-12 < solution.m.min() and solution.m.max() < 1 - 1e-9)  # θ cannot be read from m beyond
+    assume(solution.m.min() > 1e-12 and solution.m.max() < 1 - 1e-9)  # θ cannot be read from m beyond
     theta = np.log(solution.m) - np.log1p(-solution.m)
     exact = exact_free_energy(exact_moments(X, y), len(y), theta, gamma)
     assert abs(float(mpf(solution.free_energy) - exact)) <= 1e-9 * (1 + abs(solution.free_energy))
@@ -169,8 +170,6 @@ def test_powers_of_ten_change_no_inclusion(seed, powers, y_power, form):
 
 
 def in_form(X, y, form):
-    from scipy import sparse
-
     if form == "moments":
         return (Moments.from_data(X, y),)
     return {"dense": X, "fortran": np.asfortranarray(X), "sparse": sparse.csc_array(X)}[form], y
