@@ -24,6 +24,7 @@ from garrote.arrays import Array, Index
 from garrote.checks import as_floats, check_inputs, check_outputs, check_prior_log_odds, check_weights
 from garrote.covariates import EXPLAINED, Projection, column_positions, find_covariates
 from garrote.design import Design, Respond, as_design, is_dask, row_slabs
+from garrote.threads import one_blas_thread
 from garrote.units import Units, in_units
 
 #: A column whose standard deviation is below this fraction of its mean is constant up to rounding.
@@ -374,6 +375,7 @@ class Moments(Problem):
             raise ValueError("b has correlations with y beyond ±1; give b, chi and sigma2_y of the same samples.")
 
     @classmethod
+    @one_blas_thread()  # so that the sums are the same with any number of threads
     def from_data(cls, X: Any, y: Any, sample_weight: Any = None, *, fit_intercept: bool = True) -> Moments:
         """The moments of samples: what is left of X is n_features × n_features."""
         samples = as_problem(X, y, sample_weight, fit_intercept=fit_intercept)
