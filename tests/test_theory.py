@@ -78,6 +78,17 @@ def test_solutions_are_fixed_points_one_or_three(n, rho, gamma):
     assert solutions.m.size == (3 if coexist else 1)
 
 
+@pytest.mark.parametrize("noise", [1e-6, 1e-9, 1e-12, 1e-15])
+def test_solution_near_one_is_found_where_hardly_any_noise_is_left(noise):
+    rho = 1 - noise
+    solutions = theory.univariate_solutions(rho, -3.0, 3)
+    assert solutions.m.size == 3
+    assert 1 - solutions.minimum <= noise
+    low, high = theory.coexistence_gammas(rho, 3)
+    assert low < -3.0 < high
+    assert low == pytest.approx(-1.5 / (1 - rho), rel=0.01)  # the evidence at m = 1
+
+
 @pytest.mark.parametrize(("rho", "gamma"), [(0.1, -5.0), (0.5, -30.0), (0.6, -38.0), (0.9, -100.0), (0.3, -14.0)])
 def test_minimum_is_the_lowest_point_of_the_free_energy(rho, gamma):
     solutions = theory.univariate_solutions(rho, gamma, 100)
