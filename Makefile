@@ -37,8 +37,8 @@ $(OLDEST)/.installed: $(SETUP) tests/oldest.py
 test-oldest: $(OLDEST)/.installed browser ## run the tests with the oldest supported versions (ARGS: pytest's, such as files)
 	$(OLDEST)/bin/python -m pytest --numprocesses auto $(ARGS)
 
-fuzz: $(VENV)/.installed ## up to ten thousand new examples of each test that Hypothesis drives (half an hour)
-	$(BIN)/python -m pytest -m fuzz --hypothesis-profile nightly -vv --numprocesses auto --dist worksteal $(ARGS)
+fuzz: $(VENV)/.installed ## up to ten thousand new examples of each test that Hypothesis drives (SECONDS=60: for each at most)
+	$(if $(SECONDS),FUZZ_SECONDS=$(SECONDS)) $(BIN)/python -m pytest -m fuzz --hypothesis-profile nightly -vv --numprocesses auto --dist worksteal $(ARGS)
 
 docs: $(VENV)/.installed ## build the site into docs/_build/html, warnings as errors, and check its links
 	$(BIN)/python -m sphinx -b html -q -n -W --keep-going docs docs/_build/html

@@ -98,7 +98,7 @@ def test_free_energy_is_exact_to_rounding(drawn, gamma, ridge, seed):
     assert abs(float(mpf(at.free_energy) - exact)) <= 1e-12 * len(y) * (1 + abs(at.free_energy) + good)
 
 
-@fuzz(few=40, nightly=5000, drawn=data(), gamma=st.floats(-12.0, 2.0))
+@fuzz(few=40, drawn=data(), gamma=st.floats(-12.0, 2.0))
 def test_solutions_report_their_free_energy_at_any_scale(drawn, gamma):
     X, y = drawn
     solution = solve(X, y, gamma=gamma)
@@ -108,7 +108,7 @@ def test_solutions_report_their_free_energy_at_any_scale(drawn, gamma):
     assert abs(float(mpf(solution.free_energy) - exact)) <= 1e-9 * (1 + abs(solution.free_energy))
 
 
-@fuzz(few=40, nightly=5000, drawn=data(max_features=1), gamma=st.floats(-20.0, 2.0))
+@fuzz(few=40, drawn=data(max_features=1), gamma=st.floats(-20.0, 2.0))
 def test_one_feature_has_the_solution_of_the_theory(drawn, gamma):
     X, y = drawn
     exact = exact_moments(X, y)
@@ -134,7 +134,7 @@ def regression(seed, n_samples=30, n_features=6):
     return X, 2 * X[:, 0] - X[:, 3] + rng.standard_normal(n_samples)
 
 
-@fuzz(few=15, nightly=3000, seed=SEEDS, powers=st.lists(st.integers(-498, 498), min_size=6, max_size=6))
+@fuzz(few=15, seed=SEEDS, powers=st.lists(st.integers(-498, 498), min_size=6, max_size=6))
 def test_powers_of_two_change_no_bit(seed, powers):
     X, y = regression(seed)
     scale = np.ldexp(1.0, np.array(powers))
@@ -147,7 +147,6 @@ def test_powers_of_two_change_no_bit(seed, powers):
 
 @fuzz(
     few=15,
-    nightly=3000,
     seed=SEEDS,
     powers=st.lists(SCALES, min_size=6, max_size=6),
     y_power=SCALES,
@@ -211,7 +210,7 @@ def test_covariates_of_extreme_scale_are_profiled_out(form):
 # Means far from zero
 
 
-@fuzz(few=15, nightly=3000, seed=SEEDS, form=st.sampled_from(["dense", "fortran", "sparse"]))
+@fuzz(few=15, seed=SEEDS, form=st.sampled_from(["dense", "fortran", "sparse"]))
 def test_means_of_a_hundred_million_spreads_change_nothing(seed, form):
     X, y = (np.round(part * 2.0**20) / 2.0**20 for part in regression(seed))  # so that the sums below are exact
     model = VariationalGarrote(-4.0).fit(*in_form(X + 2.0**27, y - 2.0**27, form))
