@@ -6,7 +6,7 @@ from exact import exact_free_energy, exact_moments
 from fuzzing import fuzz
 from hypothesis import assume
 from hypothesis import strategies as st
-from mpmath import mpf
+from mpmath import mp, mpf
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
@@ -121,7 +121,7 @@ def test_one_feature_has_the_solution_of_the_theory(drawn, gamma):
     assert near.any()
     assert known.free_energy[near].min() <= lowest + 1e-6  # where two minima tie, either
     w = exact.b[0] / exact.chi[0][0]
-    assert relative(model.slab_coef_, [w], [float(abs(w)) + float(w == 0)]) <= 1e-6
+    assert relative(model.slab_coef_, [w], [float(mp.sqrt(exact.sigma2_y / exact.chi[0][0]))]) <= 1e-6
 
 
 # Changes of scale
