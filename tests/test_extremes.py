@@ -13,6 +13,7 @@ from scipy import sparse
 from garrote import Moments, VariationalGarrote, garrote_path
 from garrote.design import as_design
 from garrote.energy import Penalty, evaluate
+from garrote.exchange import _inverse
 from garrote.problem import Samples
 from garrote.solve import solve
 from garrote.theory import univariate_solutions
@@ -205,6 +206,12 @@ def test_covariates_of_extreme_scale_are_profiled_out(form):
     assert_allclose(solution.m, expected.m, atol=1e-8)
     assert_allclose(solution.v * scale / 1e100, expected.v, atol=1e-8)
     assert_allclose(solution.free_energy - 30 * np.log(1e100), expected.free_energy, rtol=1e-9)
+
+
+def test_moves_know_columns_of_small_scale_from_copies():
+    root = np.random.default_rng(0).standard_normal((20, 4)) * [1e-9, 1.0, 1.0, 1e9]
+    gram = root.T @ root
+    assert_allclose(_inverse(gram) @ gram, np.eye(4), atol=1e-3 * np.outer([1e9, 1, 1, 1e-9], [1e-9, 1, 1, 1e9]))
 
 
 # Means far from zero
