@@ -31,7 +31,7 @@ test: $(VENV)/.installed browser ## run the tests (they need Chromium or Chrome,
 $(OLDEST)/.installed: $(SETUP) tests/oldest.py
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python tests/oldest.py > $(OLDEST)/constraints.txt
-	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/constraints.txt --editable '.[test]'
+	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/constraints.txt --editable '.[test,docs]'
 	@touch $@
 
 test-oldest: $(OLDEST)/.installed browser ## run the tests with the oldest supported versions (ARGS: pytest's, such as files)

@@ -24,7 +24,7 @@ extensions = [
     "mathml",
     "plain_docstrings",
 ]
-exclude_patterns = ["_build", "gallery", "extensions"]
+exclude_patterns = ["_build", "_trust", "gallery", "extensions"]
 templates_path = ["_templates"]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
