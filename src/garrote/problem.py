@@ -28,7 +28,7 @@ from garrote.threads import one_blas_thread
 from garrote.units import Units, in_units
 
 #: A column whose standard deviation is below this fraction of its mean is constant up to rounding.
-CONSTANT = 16 * np.finfo(np.float64).eps
+CONSTANT_SPREAD = 16 * np.finfo(np.float64).eps
 
 #: A standard deviation below this is zero: its square is not a normal number.
 LEAST_SPREAD = 1e-153
@@ -39,7 +39,7 @@ SINGLE_SCALE, SINGLE_MEAN = 2.0**30, 1e3
 
 def varying(mean: Array, variance: Array) -> Index:
     """The columns that are not constant, up to rounding."""
-    return np.flatnonzero(np.sqrt(variance) > np.maximum(CONSTANT * np.abs(mean), LEAST_SPREAD))
+    return np.flatnonzero(np.sqrt(variance) > np.maximum(CONSTANT_SPREAD * np.abs(mean), LEAST_SPREAD))
 
 
 def second_moment(mean: Array, variance: Array) -> Array:
