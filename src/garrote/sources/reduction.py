@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from garrote.arrays import Array, Index, Split
-from garrote.checks import check_weights
+from garrote.checks import check_outputs, check_weights
 from garrote.design import Design, row_slabs
 from garrote.problem import CONSTANT_SPREAD, Samples
 
@@ -124,17 +124,21 @@ def condense(
     n_rows = n_features + 2
     if design.remote or n_features > Samples.ONE_BLOCK or n_samples < FEWER * n_groups * n_rows:
         return design, y, sample_weight, splits
+    y = check_outputs(y, n_samples)
     weights = np.ones(n_samples) if sample_weight is None else check_weights(sample_weight, y)
     members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
     weight = np.bincount(group, weights).astype(np.float64)
     mean, roots = zip(*(_mean_and_root(design, y, weights, rows) for rows in members), strict=True)
-    spread = np.array([np.linalg.norm(root, axis=0) for root in roots])
-    if ((np.abs(mean) > LARGE_MEAN * spread) & (spread > 0.0)).any():
-        return design, y, sample_weight, splits
+    if not all(np.isfinite(root).all() for root in roots) or _large_means(mean, roots):
+        return design, y, sample_weight, splits  # where values overflow, whoever fits says so
     rows, weights = representatives(weight, np.array(mean), roots)
-    if not np.isfinite(rows).all():  # values overflow: whoever fits says so
-        return design, y, sample_weight, splits
     return rows[:, :-1], rows[:, -1].copy(), weights, represented(splits, group, n_rows)
+
+
+def _large_means(means: Sequence[Array], roots: Sequence[Array]) -> bool:
+    """Whether the mean of a column, unless it is constant, is very many spreads in any group."""
+    spread = np.array([np.abs(root).max(axis=0, initial=0.0) for root in roots])
+    return bool(((np.abs(means) > LARGE_MEAN * spread) & (spread > 0.0)).any())
 
 
 def _mean_and_root(design: Design, y: Array, weights: Array, rows: Index) -> tuple[Array, Array]:
