@@ -3,9 +3,10 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
+OLDEST := .venv-oldest
 SETUP := pyproject.toml $(wildcard setup.py)
 
-.PHONY: help run test browser docs lint bench real paper kills interrupts fuzz-files search calibration clean
+.PHONY: help run test browser docs lint bench real paper kills interrupts fuzz-files search calibration test-oldest fuzz clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,6 +27,18 @@ browser:
 
 test: $(VENV)/.installed browser ## run the tests (they need Chromium or Chrome, and install it if they can)
 	$(BIN)/python -m pytest --numprocesses auto
+
+$(OLDEST)/.installed: $(SETUP) tests/oldest.py
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python tests/oldest.py > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/constraints.txt --editable '.[test,docs]'
+	@touch $@
+
+test-oldest: $(OLDEST)/.installed browser ## run the tests with the oldest supported versions (ARGS: pytest's, such as files)
+	$(OLDEST)/bin/python -m pytest --numprocesses auto $(ARGS)
+
+fuzz: $(VENV)/.installed ## up to ten thousand new examples of each test that Hypothesis drives (SECONDS=60: for each at most)
+	$(if $(SECONDS),FUZZ_SECONDS=$(SECONDS)) $(BIN)/python -m pytest -m fuzz --hypothesis-profile nightly -vv --numprocesses auto --dist worksteal $(ARGS)
 
 docs: $(VENV)/.installed ## build the site into docs/_build/html, warnings as errors, and check its links
 	$(BIN)/python -m sphinx -b html -q -n -W --keep-going docs docs/_build/html

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from fuzzing import fuzz
 from hypothesis import strategies as st
 from oracle import centred, printed_free_energy
 from scipy.special import expit, logit
@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from garrote.datasets import correlated_inputs, outputs, random_support, sparse_regression
 from garrote.energy import Penalty, evaluate
-from garrote.minimise import minimise, rounding_error
+from garrote.minimise import ROUNDING, minimise, rounding_error
 from garrote.problem import Samples
 from garrote.solve import solve
 from garrote.workingset import UNCERTAIN_MASS
@@ -33,8 +33,7 @@ def problems(draw):
     return X, y, gamma, ridge, start
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(problems())
+@fuzz(few=300, drawn=problems())
 def test_free_energy_never_rises_and_ends_at_a_fixed_point(drawn):
     X, y, gamma, ridge, start = drawn
     problem = Samples(X, y)
@@ -43,7 +42,9 @@ def test_free_energy_never_rises_and_ends_at_a_fixed_point(drawn):
     with np.errstate(divide="ignore"):
         theta = np.zeros(len(problem.varying)) + np.clip(logit(m), -500, 500)
     run = minimise(block, theta, Penalty(np.full(len(theta), gamma), ridge), max_iter=2000)
-    assert (np.diff(run.energies) <= 2 * rounding_error(block, run.end)).all()
+    largest = np.abs(run.energies).max()  # F is known less exactly where it is larger
+    allowed = rounding_error(block, run.end) + ROUNDING * (largest - abs(run.end.free_energy))
+    assert (np.diff(run.energies) <= 2 * allowed).all()
     assert run.converged
     assert run.end.residual <= 1e-6
     assert np.isfinite(run.end.w).all() and np.isfinite(run.end.v).all()

@@ -329,6 +329,6 @@ def test_moments_of_many_samples_do_not_copy_them_as_a_whole(peak):
 @pytest.mark.parametrize("kind", [sparse.csc_array, sparse.csr_array])
 def test_sparse_is_never_densified_as_a_whole(kind, peak):
     rng = np.random.default_rng(4)
-    X = kind(sparse.random_array((500, 20_000), density=0.002, rng=rng))
+    X = kind(sparse.random(500, 20_000, density=0.002, random_state=rng))
     y = X[:, [0, 1, 2]].toarray().sum(axis=1) + 0.1 * rng.standard_normal(500)
     assert peak(lambda: garrote_path(X, y, gammas=[-40.0, -20.0])) < 0.25 * 500 * 20_000 * 8

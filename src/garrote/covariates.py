@@ -12,6 +12,7 @@ n_samples stays the number of samples, again as for the intercept.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,9 @@ class Beside(Design):
     def take(self, rows: Index | slice) -> Design:
         return Beside(self.left.take(rows), self.right.take(rows))
 
+    def in_double(self) -> Design:
+        return Beside(self.left.in_double(), self.right)
+
     def _parts(self, features: Index) -> list[tuple[Design, Index, Index]]:
         """Each design, where its columns are among ``features``, and which of its columns they are."""
         features = np.asarray(features, dtype=np.intp)
@@ -80,6 +84,13 @@ class Projection:
         self.basis: Array = u[:, used]
         self.to_coef: Array = (vt[used] / s[used, None]).T / length[:, None]
         self.coordinates = correlate(self.basis)  #: P, one row per feature
+
+    def in_units(self, x_unit: Array, unpenalized: Index) -> Projection:
+        """The same for columns in other units, the covariates among them."""
+        other = copy(self)
+        other.coordinates = self.coordinates / x_unit[:, None]
+        other.to_coef = self.to_coef * x_unit[unpenalized, None]
+        return other
 
     def remove(self, e: Array) -> Array:
         """What is left of a vector in root coordinates, or of several."""

@@ -13,6 +13,7 @@ the contract test.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -69,6 +70,10 @@ class Design(ABC):
     def take(self, rows: Index | slice) -> Design:
         """The design of some of the samples."""
 
+    def in_double(self) -> Design:
+        """The same design, whose passes are computed in float64 even where X is stored in less."""
+        return self
+
     def dot(self, features: Index, v: Array) -> Array:
         """X[:, features] @ v."""
         total = np.zeros(self.shape[0])
@@ -100,24 +105,33 @@ class Design(ABC):
 
 
 class DenseDesign(Design):
-    """A NumPy array or memmap of any real dtype, in C or Fortran order."""
+    """A NumPy array or memmap of any real dtype, in C or Fortran order.
 
-    def __init__(self, X: NDArray[Any]) -> None:
+    float32 stays float32 in the passes, at half the memory traffic, unless ``double``.
+    """
+
+    def __init__(self, X: NDArray[Any], *, double: bool = False) -> None:
         self.X = X
         self.shape = X.shape
+        self.double = double
+        #: Whether passes are computed in the dtype of X.
+        self.floating = X.dtype == np.float64 or (X.dtype == np.float32 and not double)
         self.by_columns = X.flags.f_contiguous and X.dtype in (np.float64, np.float32)  #: for the compiled loops
+
+    def in_double(self) -> Design:
+        return DenseDesign(self.X, double=True)
 
     def transpose_dot(self, r: Array) -> Array:
         out = np.empty((self.shape[1], *r.shape[1:]))
-        floating = self.X.dtype in (np.float64, np.float32)
-        r = r.astype(self.X.dtype, copy=False) if floating else r  # float32 stays float32, at half the memory traffic
+        size = 1.0 if self.X.dtype == np.float64 else _magnitude(r)  # any r fits into float32 when it is about one
+        r = (r / size).astype(self.X.dtype, copy=False) if self.floating else r / size
 
         def one_slab(part: slice) -> None:
             slab = self.X[:, part]
-            out[part] = (slab if floating else slab.astype(np.float64)).T @ r
+            out[part] = (slab if self.floating else slab.astype(np.float64)).T @ r
 
         over_threads(one_slab, column_slabs(self.shape))
-        return out
+        return out if size == 1.0 else out * size
 
     def columns(self, features: Index) -> Array:
         return np.asfortranarray(self.X[:, features], dtype=np.float64)
@@ -142,8 +156,7 @@ class DenseDesign(Design):
         return mean, variance
 
     def dot(self, features: Index, v: Array) -> Array:
-        floating = self.X.dtype in (np.float64, np.float32)
-        if not floating or len(features) < self.shape[1] // 16:
+        if not self.floating or len(features) < self.shape[1] // 16:
             return super().dot(features, v)
         spread = np.zeros(self.shape[1], dtype=self.X.dtype)  # for so many columns a whole pass beats gathering them
         spread[features] = v
@@ -151,7 +164,7 @@ class DenseDesign(Design):
 
     def round_trip(self, r: Array, respond: Respond) -> Array:
         """Column by column where they are contiguous, so that X is read from memory once."""
-        if self.X.dtype not in (np.float64, np.float32):
+        if not self.floating:
             return super().round_trip(r, respond)
         r = r.astype(self.X.dtype, copy=False)
 
@@ -165,7 +178,7 @@ class DenseDesign(Design):
         return sum(over_threads(one_slab, column_slabs(self.shape)), np.zeros(1))
 
     def take(self, rows: Index | slice) -> Design:
-        return DenseDesign(self.X[rows])
+        return DenseDesign(self.X[rows], double=self.double)
 
 
 class SparseDesign(Design):
@@ -200,6 +213,12 @@ class SparseDesign(Design):
 
     def take(self, rows: Index | slice) -> Design:
         return SparseDesign(self.X.tocsr()[rows])
+
+
+def _magnitude(r: Array) -> float:
+    """The power of two at the largest |r|, so that a division by it is exact; 1 for zero."""
+    largest = float(np.abs(r).max(initial=0.0))
+    return math.ldexp(1.0, math.frexp(largest)[1]) if 0.0 < largest < 2.0**1023 else 1.0
 
 
 def as_dense(X: Any) -> NDArray[Any]:

@@ -92,8 +92,8 @@ class _Garrote(Described, LinearModel):
         mean = columns @ self.coef_[used] + self.intercept_ + self._covariate_part(X, unpenalized)
         if not return_std:
             return mean
-        doubt = (self.inclusion_ * (1.0 - self.inclusion_) * self.slab_coef_**2)[used]
-        return mean, np.sqrt(1.0 / self.beta_ + (columns - self.x_mean_[used]) ** 2 @ doubt)
+        doubt = (np.sqrt(self.inclusion_ * (1.0 - self.inclusion_)) * self.slab_coef_)[used]
+        return mean, np.sqrt(1.0 / self.beta_ + (((columns - self.x_mean_[used]) * doubt) ** 2).sum(axis=1))
 
     def _covariate_part(self, X: Any, unpenalized: Any) -> Any:
         """What covariates beside X contribute to a prediction."""

@@ -20,6 +20,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.special import expit
 
 from garrote.arrays import Array, Index
+from garrote.energy import NOISE_FLOOR
 from garrote.problem import Block
 
 #: A move is worth solving when its screened F is at most this far above the present one (the solve will lower it).
@@ -102,7 +103,7 @@ class Screen:
         self.s = np.maximum(d[off] - np.einsum("ij,ij->i", self.G, cross), 1e-12 * d[off])
         self.P_ii = np.maximum(P.diagonal(), 1e-300)
         self.loss = self.v**2 / self.P_ii
-        self.noise = max(block.sigma2_y - float(block.b[on] @ self.v), 1e-300)
+        self.noise = max(block.sigma2_y - float(block.b[on] @ self.v), NOISE_FLOOR * block.sigma2_y)
 
     def energy(self, explained: Array) -> Array:
         """The likelihood's part of the change of F, when so much more variance is explained."""
@@ -137,8 +138,10 @@ def _inverse(K: Array) -> Array:
     """The inverse of a symmetric matrix, which copies of a column make singular."""
     if not len(K):
         return K
-    chol, failed = dpotrf(K, lower=1)
-    if failed or chol.diagonal().min() < 1e-7 * chol.diagonal().max():
-        return np.asarray(linalg.pinvh(K), dtype=np.float64)
+    scale = np.sqrt(K.diagonal())  # columns of very different scale are no copies
+    unit = np.outer(scale, scale)
+    chol, failed = dpotrf(K / unit, lower=1)
+    if failed or chol.diagonal().min() < 1e-7:
+        return np.asarray(linalg.pinvh(K / unit), dtype=np.float64) / unit
     inverse: Array = dpotri(chol, lower=1)[0]
-    return np.where(np.tri(len(K), dtype=bool), inverse, inverse.T)
+    return np.where(np.tri(len(K), dtype=bool), inverse, inverse.T) / unit

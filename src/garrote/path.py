@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
@@ -30,6 +30,7 @@ from garrote.restarts import NONE, Restarts, check_restarts, restart
 from garrote.solve import MAX_ITER, TOL, Solution, empty_solution, make_solution, warn_unconverged
 from garrote.summary import Summary, summarise_path
 from garrote.threads import one_blas_thread
+from garrote.units import Units, safe_units
 from garrote.workingset import Found, Model, WorkingSet
 
 #: With as many features as samples, more than this fraction of n_samples selected is on the way to interpolation.
@@ -101,6 +102,16 @@ class Path(Sequence[Solution]):
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
+
+    def in_users_units(self, units: Units, n_samples: float) -> Path:
+        """The path of a problem that was solved in other units."""
+        shift = units.free_energy(n_samples)
+        return replace(
+            self,
+            solutions=tuple(solution.in_users_units(units, n_samples) for solution in self.solutions),
+            free_energy_up=self.free_energy_up + shift,
+            free_energy_down=self.free_energy_down + shift,
+        )
 
     def _stack(self, columns: list[Array]) -> sparse.csc_array:
         rows = [solution.features for solution in self.solutions]
@@ -174,7 +185,8 @@ def gamma_min(problem: Problem, prior_log_odds: Array | None = None, epsilon: fl
     use = problem.varying
     if not len(use) or problem.sigma2_y == 0.0:
         return float(logit(epsilon))
-    evidence = 0.5 * problem.n_samples * problem.b[use] ** 2 / (problem.sigma2_y * problem.chi[use])
+    correlation = problem.b[use] / np.sqrt(problem.chi[use]) / math.sqrt(problem.sigma2_y)  # b² may overflow
+    evidence = 0.5 * problem.n_samples * correlation**2
     if prior_log_odds is not None:
         evidence = evidence + prior_log_odds[use]
     return float(logit(epsilon) - evidence.max())
@@ -245,6 +257,10 @@ def trace(
         solutions = tuple(empty_solution(problem, float(gamma), model) for gamma in grid)
         flat = np.array([solution.free_energy for solution in solutions])
         return Path(solutions, flat, flat, "", 0, 0, 0)
+    units = safe_units(problem.chi, problem.sigma2_y)
+    if units is not None:
+        path = trace(problem.in_units(units), grid, model, whole_grid=whole_grid, tol=tol, max_iter=max_iter)
+        return path.in_users_units(units, problem.n_samples)
     search = Search(problem, grid, model, tol, max_iter)
     # A slab prior bounds F, so the path may go on into the dense regime, where γ → large is ridge regression.
     reason = search.anneal_up(whole_grid or (model.ridge > 0.0 and search.active.whole))

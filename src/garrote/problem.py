@@ -11,6 +11,7 @@ of a few features on which the free energy is computed, and can say how all feat
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,9 +24,35 @@ from garrote.arrays import Array, Index
 from garrote.checks import as_floats, check_inputs, check_outputs, check_prior_log_odds, check_weights
 from garrote.covariates import EXPLAINED, Projection, column_positions, find_covariates
 from garrote.design import Design, Respond, as_design, is_dask, row_slabs
+from garrote.threads import one_blas_thread
+from garrote.units import Units, in_units
 
-#: Squared relative rounding below which a column's variance is that of a constant.
-CONSTANT = (16 * np.finfo(np.float64).eps) ** 2
+#: A column whose standard deviation is below this fraction of its mean is constant up to rounding.
+CONSTANT_SPREAD = 16 * np.finfo(np.float64).eps
+
+#: A standard deviation below this is zero: its square is not a normal number.
+LEAST_SPREAD = 1e-153
+
+#: float32 columns are used in float64 when their scale is beyond this or its inverse, or their mean so many spreads.
+SINGLE_SCALE, SINGLE_MEAN = 2.0**30, 1e3
+
+
+def varying(mean: Array, variance: Array) -> Index:
+    """The columns that are not constant, up to rounding."""
+    return np.flatnonzero(np.sqrt(variance) > np.maximum(CONSTANT_SPREAD * np.abs(mean), LEAST_SPREAD))
+
+
+def second_moment(mean: Array, variance: Array) -> Array:
+    with np.errstate(over="ignore"):  # whoever asks refuses what is infinite
+        return variance + mean**2
+
+
+def beyond_single(mean: Array, variance: Array) -> bool:
+    """Whether products in float32 would overflow, or would lose too much to the mean."""
+    spread = np.sqrt(variance[varying(mean, variance)])
+    mean = np.abs(mean[varying(mean, variance)])
+    scale = np.maximum(spread, mean)
+    return bool(((scale > SINGLE_SCALE) | (scale < 1.0 / SINGLE_SCALE) | (mean > SINGLE_MEAN * spread)).any())
 
 
 @dataclass(frozen=True)
@@ -85,6 +112,10 @@ class Problem(ABC):
     def block(self, features: Index, *, shorten: bool = True) -> Block:
         """The Block of some features; its rows may be fewer than the samples, if ``shorten``."""
 
+    @abstractmethod
+    def in_units(self, units: Units) -> Problem:
+        """The same problem in other units of the features and of y."""
+
     @property
     @abstractmethod
     def fits_one_block(self) -> bool:
@@ -143,31 +174,40 @@ class Samples(Problem):
         self.weights = weights / self.n_samples
         self.n_passes = 1
         mean, variance = self.design.moments(self.weights)
-        if not np.isfinite(variance).all():
-            j = int(np.flatnonzero(~np.isfinite(variance))[0])
+        variance = np.maximum(variance, 0.0)  # rounding
+        square = variance if fit_intercept else second_moment(mean, variance)
+        if not np.isfinite(square).all():
+            j = int(np.flatnonzero(~np.isfinite(square))[0])
             raise ValueError(
                 f"X has values in column {j} whose squares overflow; divide that column by a power of ten."
             )
-        self.varying = np.flatnonzero(variance > CONSTANT * mean**2)
+        self.varying = varying(mean, variance)
+        self.design = self.design.in_double() if beyond_single(mean, variance) else self.design
         if fit_intercept:
             self.x_mean, self.chi = mean, variance
             self.y_mean = float(self.weights @ y)
             self.y_mean += float(self.weights @ (y - self.y_mean))
         else:
-            self.x_mean, self.chi = np.zeros_like(mean), variance + mean**2
+            self.x_mean, self.chi = np.zeros_like(mean), square
             self.y_mean = 0.0
-            self.varying = np.flatnonzero(self.chi > 0)
+            self.varying = varying(self.x_mean, square)
         self.y: Array = np.asarray(y - self.y_mean, dtype=np.float64)
         with np.errstate(over="ignore"):
             self.sigma2_y = float(self.weights @ self.y**2)
         if not np.isfinite(self.sigma2_y):
             raise ValueError("y has values whose squares overflow; divide it by a power of ten.")
-        if np.sqrt(self.sigma2_y) <= np.sqrt(CONSTANT) * abs(self.y_mean):  # y is constant: nothing to explain
+        if not len(varying(np.array([self.y_mean]), np.array([self.sigma2_y]))):  # y is constant: nothing to explain
             self.y, self.sigma2_y = np.zeros(len(y)), 0.0
         self.projection: Projection | None = None
         if unpenalized is not None and len(unpenalized):
             self._project(unpenalized)
-        self.b = self.correlations(self.root_target)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.b = self.correlations(self.root_target)
+        if not np.isfinite(self.b).all():
+            j = int(np.flatnonzero(~np.isfinite(self.b))[0])
+            raise ValueError(
+                f"X has values in column {j} whose products with y overflow; divide that column or y by a power of ten."
+            )
 
     def _project(self, unpenalized: Index) -> None:
         """Profile the coefficients of some features out of everything that is known of the others."""
@@ -192,6 +232,17 @@ class Samples(Problem):
         return Samples(
             self.design.take(rows), y, weights, fit_intercept=self.fit_intercept, unpenalized=self.unpenalized
         )
+
+    def in_units(self, units: Units) -> Samples:
+        other = copy(self)
+        other.design = in_units(self.design, units.x)
+        other.x_mean, other.chi = self.x_mean / units.x, self.chi / units.x / units.x
+        other.y, other.y_mean = self.y / units.y, self.y_mean / units.y
+        other.sigma2_y = self.sigma2_y / units.y / units.y
+        if self.projection is not None:
+            other.projection = self.projection.in_units(units.x, self.unpenalized)
+        other.b = other.correlations(other.root_target)  # the user's units may have left few digits of it
+        return other
 
     @property
     def root_target(self) -> Array:
@@ -307,7 +358,7 @@ class Moments(Problem):
         self._check()
         self.chi = np.ascontiguousarray(self.gram.diagonal())
         self.n_passes = 0
-        self.varying = np.flatnonzero(self.chi > CONSTANT * self.x_mean**2)
+        self.varying = varying(self.x_mean, self.chi)
 
     def _check(self) -> None:
         n = self.n_features
@@ -334,6 +385,7 @@ class Moments(Problem):
             raise ValueError("b has correlations with y beyond ±1; give b, chi and sigma2_y of the same samples.")
 
     @classmethod
+    @one_blas_thread()  # so that the sums are the same with any number of threads
     def from_data(cls, X: Any, y: Any, sample_weight: Any = None, *, fit_intercept: bool = True) -> Moments:
         """The moments of samples: what is left of X is n_features × n_features."""
         samples = as_problem(X, y, sample_weight, fit_intercept=fit_intercept)
@@ -343,8 +395,12 @@ class Moments(Problem):
         for rows in row_slabs(len(samples.y), samples.n_features):
             root = samples.roots(everything, rows)
             gram += root.T @ root
+        constant = np.delete(everything, samples.varying)  # what is left of it is rounding, without any correlation
+        gram[constant] = gram[:, constant] = 0.0
+        b = samples.b.copy()
+        b[constant] = 0.0
         return cls(
-            samples.b,
+            b,
             gram,
             samples.sigma2_y,
             samples.n_samples,
@@ -427,6 +483,22 @@ class Moments(Problem):
         )
         rest.unpenalized, rest._regression = unpenalized, (to_coef, cross, b)
         return rest
+
+    def in_units(self, units: Units) -> Moments:
+        other = copy(self)
+        other.b, other.x_mean = self.b / units.x / units.y, self.x_mean / units.x
+        other.gram = self.gram / units.x / units.x[:, None]
+        other.chi = np.ascontiguousarray(other.gram.diagonal())
+        other.y_mean, other.sigma2_y = self.y_mean / units.y, self.sigma2_y / units.y / units.y
+        if self._regression is not None:
+            to_coef, cross, b = self._regression
+            unit = units.x[self.unpenalized]
+            other._regression = (
+                to_coef * unit * unit[:, None],
+                cross / units.x / unit[:, None],
+                b / unit / units.y,
+            )
+        return other
 
     def unpenalized_coef(self, features: Index, v: Array) -> Array:
         if self._regression is None:

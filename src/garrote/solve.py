@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from garrote.minimise import Descent
 from garrote.problem import Problem, as_problem
 from garrote.summary import Summary, summarise_solution
 from garrote.threads import one_blas_thread
+from garrote.units import Units, safe_units
 from garrote.workingset import Found, Model, WorkingSet
 
 #: A solution's largest |σ(γ + (βn/2) w² χ) − m|.
@@ -78,6 +79,15 @@ class Solution:
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
 
+    def in_users_units(self, units: Units, n_samples: float) -> Solution:
+        """The solution of a problem that was solved in other units."""
+        return replace(
+            self,
+            slab=units.coef(self.features, self.slab),
+            beta=units.beta(self.beta),
+            free_energy=self.free_energy + units.free_energy(n_samples),
+        )
+
     def _dense(self, values: Array) -> Array:
         dense = np.zeros(self.n_features)
         dense[self.features] = values
@@ -120,6 +130,9 @@ def solve(
     )
     if problem.sigma2_y == 0.0 or not len(problem.varying):
         return empty_solution(problem, gamma, model)
+    units = safe_units(problem.chi, problem.sigma2_y)
+    if units is not None:
+        problem, model = problem.in_units(units), replace(model, beta=units.from_users_beta(model.beta))
     active = WorkingSet(problem, model)
     theta = active.start(gamma)
     if start is not None:
@@ -132,7 +145,8 @@ def solve(
             theta = np.clip(logit(m[active.features]), -THETA_MAX, THETA_MAX)
     found = active.descend(gamma, theta, tol=tol, max_iter=max_iter)
     warn_unconverged([(gamma, found.run)], tol, max_iter)
-    return make_solution(active, gamma, found, "given")
+    solution = make_solution(active, gamma, found, "given")
+    return solution if units is None else solution.in_users_units(units, problem.n_samples)
 
 
 def make_solution(active: WorkingSet, gamma: float, found: Found, branch: str) -> Solution:

@@ -85,12 +85,13 @@ def univariate_solutions(rho: float, gamma: float, n_samples: float, delta: floa
     _check_correlation(rho, delta)
 
     def h(t: float) -> float:
-        return t - gamma - float(_evidence(expit(t), rho, n_samples, delta))
+        noise = (1 - delta - rho) + rho * expit(-t)  # 1 − δ − ρ m, whose digits m → 1 would lose
+        return t - gamma - n_samples / 2 * rho / noise
 
     # Every solution lies between f(0) and f(1); 1 more on each side keeps h clear of rounding.
     lowest = gamma + float(_evidence(0.0, rho, n_samples, delta)) - 1
     highest = gamma + float(_evidence(1.0, rho, n_samples, delta)) + 1
-    turns = logit(touching_points(rho, n_samples, delta))
+    turns = _logit_touching_points(rho, n_samples, delta)
     edges = [lowest, *(t for t in turns if lowest < t < highest), highest]
     roots = [_root(h, low, high) for low, high in pairwise(edges)]
     m = expit(np.array([t for t in roots if t is not None]))
@@ -142,6 +143,15 @@ def touching_points(rho: float, n_samples: float, delta: float = 0.0) -> Array:
     return np.array([2 * rest**2 / (b + root_d), (b + root_d) / (2 * a)])
 
 
+def _logit_touching_points(rho: float, n_samples: float, delta: float) -> Array:
+    """Their logits, also where m₂ rounds to 1: (1 − m₁)(1 − m₂) = (1 − δ − ρ)²/((1 + n_samples/2) ρ²)."""
+    m = touching_points(rho, n_samples, delta)
+    if m.size < 2:
+        return logit(m)
+    rest = (1 - delta - rho) ** 2 / ((1 + n_samples / 2) * rho**2 * (1 - m[0]))
+    return np.array([logit(m[0]), np.log(m[1] / rest)])
+
+
 def coexistence_gammas(rho: float, n_samples: float, delta: float = 0.0) -> tuple[float, float]:
     """(γ₂, γ₁), γ₂ < γ₁: between them the solutions m ≈ 0 and m ≈ 1 are both stable (Eq. appendix_univ2).
 
@@ -154,7 +164,8 @@ def coexistence_gammas(rho: float, n_samples: float, delta: float = 0.0) -> tupl
             f"rho={rho:g} is below rho_star={rho_star(n_samples, delta):g}: the solution is unique at every "
             "gamma, so there is no range of coexistence."
         )
-    gamma = logit(m) - _evidence(m, rho, n_samples, delta)
+    t = _logit_touching_points(rho, n_samples, delta)
+    gamma = t - n_samples / 2 * rho / ((1 - delta - rho) + rho * expit(-t))
     return float(gamma[-1]), float(gamma[0])
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -24,22 +24,50 @@ R = TypeVar("R")
 _allowed: ContextVar[int] = ContextVar("allowed", default=1)
 
 
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController().select(user_api="blas")
+class _HeldBlas:
+    """BLAS with one thread, for as long as anyone holds it.
+
+    Its number of threads belongs to the process. So of several fits at once, in threads of the user, the first to come
+    takes them and the last to go gives them back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._holders = 0
+        self._controller: ThreadpoolController | None = None
+        self._limit: Any = None
+
+    def hold(self) -> int:
+        """Hold BLAS to one thread; how many threads that took from it, at least one."""
+        with self._lock:
+            self._holders += 1
+            if self._holders > 1:
+                return 1
+            if self._controller is None:
+                self._controller = ThreadpoolController().select(user_api="blas")
+            had = max((library["num_threads"] for library in self._controller.info()), default=1)
+            self._limit = self._controller.limit(limits=1)
+            return had
+
+    def release(self) -> None:
+        with self._lock:
+            self._holders -= 1
+            if self._holders == 0:
+                self._limit.restore_original_limits()
+
+
+_blas = _HeldBlas()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Hold BLAS to one thread; passes over X may use the threads that it had."""
-    controller = _controller()
-    had = max((library["num_threads"] for library in controller.info()), default=1)
-    token = _allowed.set(max(had, _allowed.get()))
+    token = _allowed.set(max(_blas.hold(), _allowed.get()))
     try:
-        with controller.limit(limits=1):
-            yield
+        yield
     finally:
         _allowed.reset(token)
+        _blas.release()
 
 
 def over_threads(function: Callable[[T], R], parts: Sequence[T]) -> list[R]:

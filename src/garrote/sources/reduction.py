@@ -16,9 +16,13 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from garrote.arrays import Array, Index, Split
-from garrote.checks import check_weights
+from garrote.checks import check_outputs, check_weights
 from garrote.design import Design, row_slabs
-from garrote.problem import CONSTANT, Samples
+from garrote.problem import CONSTANT_SPREAD, Samples
+
+#: Rows are left as they are where a mean is so many spreads: the mean is added to what represents them, at a cost of
+#: as many units of rounding.
+LARGE_MEAN = 1e3
 
 #: Rows in memory are reduced where at least this many times fewer are left.
 FEWER = 2
@@ -120,14 +124,21 @@ def condense(
     n_rows = n_features + 2
     if design.remote or n_features > Samples.ONE_BLOCK or n_samples < FEWER * n_groups * n_rows:
         return design, y, sample_weight, splits
+    y = check_outputs(y, n_samples)
     weights = np.ones(n_samples) if sample_weight is None else check_weights(sample_weight, y)
     members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
     weight = np.bincount(group, weights).astype(np.float64)
     mean, roots = zip(*(_mean_and_root(design, y, weights, rows) for rows in members), strict=True)
+    if not all(np.isfinite(root).all() for root in roots) or _large_means(mean, roots):
+        return design, y, sample_weight, splits  # where values overflow, whoever fits says so
     rows, weights = representatives(weight, np.array(mean), roots)
-    if not np.isfinite(rows).all():  # values overflow: whoever fits says so
-        return design, y, sample_weight, splits
     return rows[:, :-1], rows[:, -1].copy(), weights, represented(splits, group, n_rows)
+
+
+def _large_means(means: Sequence[Array], roots: Sequence[Array]) -> bool:
+    """Whether the mean of a column, unless it is constant, is very many spreads in any group."""
+    spread = np.array([np.abs(root).max(axis=0, initial=0.0) for root in roots])
+    return bool(((np.abs(means) > LARGE_MEAN * spread) & (spread > 0.0)).any())
 
 
 def _mean_and_root(design: Design, y: Array, weights: Array, rows: Index) -> tuple[Array, Array]:
@@ -151,7 +162,7 @@ def _mean_and_root(design: Design, y: Array, weights: Array, rows: Index) -> tup
             columns *= np.sqrt(share)[:, None]
             tall = linalg.qr(np.vstack([root, columns]), mode="r", overwrite_a=True, check_finite=False)[0]
             root = np.array(tall[:n_columns], dtype=np.float64)
-        root[:, np.square(root).sum(axis=0) <= CONSTANT * mean**2] = 0.0
+        root[:, np.linalg.norm(root, axis=0) <= CONSTANT_SPREAD * np.abs(mean)] = 0.0
     return mean, root
 
 
@@ -164,7 +175,7 @@ def roots(spread: Spread) -> Iterator[Array]:
 def _root(covariance: Array, mean: Array) -> Array:
     """R with RᵀR = χ, square; zero for a column that is constant up to rounding."""
     variance = covariance.diagonal()
-    scale = np.where(variance > CONSTANT * mean**2, np.sqrt(np.maximum(variance, 0.0)), 0.0)
+    scale = np.where(variance > (CONSTANT_SPREAD * mean) ** 2, np.sqrt(np.maximum(variance, 0.0)), 0.0)
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
     correlation = covariance * inverse * inverse[:, None]
     try:
