@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 SETUP := pyproject.toml $(wildcard setup.py)
 
-.PHONY: help run test browser docs lint bench real paper clean
+.PHONY: help run test browser docs lint bench real paper lock dev-locked licences audit release-check mutation clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -52,5 +52,32 @@ real: $(VENV)/.installed ## test error on real data beside LassoCV, RidgeCV, Ela
 paper: $(VENV)/.installed ## regenerate the paper's tables and figures, write results/paper (ARGS=--quick for minutes)
 	$(BIN)/garrote paper --all $(ARGS)
 
+$(VENV)/.release: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[release]'
+	@touch $@
+
+lock: $(VENV)/.release ## resolve the development environment anew into requirements/dev.lock
+	$(BIN)/python tools/lock.py
+
+dev-locked: requirements/dev.lock ## install exactly the lock, hashes checked, into .venv-locked
+	rm -rf .venv-locked
+	$(PYTHON) -m venv .venv-locked
+	.venv-locked/bin/python -m pip install --quiet --require-hashes --requirement requirements/dev.lock
+	.venv-locked/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	.venv-locked/bin/python -m pip check
+
+licences: $(VENV)/.installed ## write docs/licences.md; fails if a runtime dependency is under the GPL
+	$(BIN)/python tools/licences.py
+
+audit: $(VENV)/.release ## ask for known vulnerabilities of the locked packages, and say how many could be checked
+	$(BIN)/python tools/audit.py
+
+release-check: $(VENV)/.release ## build wheel and sdist, install each into empty environments, run the demo
+	$(BIN)/python tools/release_check.py
+
+mutation: $(VENV)/.installed ## change the mathematics in one place at a time: how many changes do the tests notice?
+	$(BIN)/python -m pip install --quiet mutmut==3.8.0
+	$(BIN)/python tools/mutation/run.py $(ARGS)
+
 clean: ## remove the environments and caches
-	rm -rf .venv* docs/_build docs/_generated docs/auto_gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info
+	rm -rf .venv* .mutation docs/_build docs/_generated docs/auto_gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info
