@@ -20,8 +20,8 @@ DEVELOPERS = ("test", "lint", "docs")
 INTRODUCTION = """\
 # Licences
 
-garrote itself is under the BSD 3-clause licence. These are the licences of what it needs, as each package states them in
-its metadata; `make licences` writes this page from an installed environment. Plain `pip install garrote` brings in
+garrote itself is under the BSD 3-clause licence. These are the licences of what it needs, as each package states them
+in its metadata; `make licences` writes this page from an installed environment. Plain `pip install garrote` brings in
 nothing under the GPL, and `make test` fails if that changes. msprime is under the GPL; only the simulated genomes of
 `garrote paper` use it.
 """

@@ -1,8 +1,8 @@
 """Changes the code in one place at a time and counts how many of these mutants the tests notice.
 
 mutmut makes and runs the mutants, in a copy of the sources. It leaves decorated functions alone, and ``solve`` and
-``garrote_path`` are decorated; so in the copy ``@decorator def f`` is written as ``f = decorator(f)`` after the function,
-which means the same. Constants of modules are not mutated.
+``garrote_path`` are decorated; so in the copy ``@decorator def f`` is written as ``f = decorator(f)`` after the
+function, which means the same. Constants of modules are not mutated.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import ast
 import os
-import shutil
 import subprocess
 import sys
 import tomllib
