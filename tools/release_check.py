@@ -83,7 +83,7 @@ def twine(*files: Path) -> None:
 
 
 def check_wheel(wheel: Path) -> None:
-    """Every module, compiled loop, type stub, template and the licence; nothing else; no path of this machine in a source."""
+    """Every module, compiled loop, stub, template and the licence; nothing else; no source names a folder of here."""
     with zipfile.ZipFile(wheel) as archive:
         contents = {name: archive.read(name) for name in archive.namelist()}
     shipped = [file for suffix in ("py", "pyi") for file in SOURCES.rglob(f"*.{suffix}")]
