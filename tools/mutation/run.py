@@ -1,15 +1,17 @@
 """Changes the code in one place at a time and counts how many of these mutants the tests notice.
 
-mutmut makes and runs the mutants, in a copy of the sources. It leaves decorated functions alone, and ``solve`` and
-``garrote_path`` are decorated; so in the copy ``@decorator def f`` is written as ``f = decorator(f)`` after the
-function, which means the same. Constants of modules are not mutated.
+mutmut makes the mutants, in a copy of the sources, and fork_runner.py tries them. mutmut leaves decorated functions
+alone, and ``solve`` and ``garrote_path`` are decorated; so in the copy ``@decorator def f`` is written as
+``f = decorator(f)`` after the function, which means the same. Constants of modules are not mutated.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -17,56 +19,71 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+from mutmut.mutation.file_mutation import mutate_file_contents
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 COPY = ROOT / ".mutation"
 MODULES = ("energy", "select", "solve", "path")
 LEAST_KILLED = 85.0  # per cent
 
+#: The test files that reach these modules quickly.
+TESTS = ("energy", "solve", "path", "select", "estimators", "invariance", "covariates", "bad_input", "summary_tables")
+
+#: Left out, for their time: what needs other processes or threads, the comparison with the printed algorithm over 100
+#: problems, scikit-learn's own checks, and a few tests of a second each.
+LEFT_OUT = (
+    "test_path.py::test_free_energy_is_not_above_the_printed_algorithm",
+    "test_path.py::test_results_do_not_depend_on_the_number_of_threads",
+    "test_estimators.py::test_scikit_learn_checks",
+    "test_estimators.py::test_two_jobs_give_exactly_what_one_gives",
+    "test_estimators.py::test_grid_search_over_gamma_finds_the_least_cross_validated_error",
+    "test_invariance.py::test_integer_weight_is_a_repeated_row[working set]",
+    "test_invariance.py::test_integer_weight_is_a_repeated_row_in_the_free_energy[working set]",
+)
+
 
 class Mutant(NamedTuple):
-    """A change of one line: what it was, what it became, and how its run ended."""
+    """A change: what the lines were, and what they became."""
 
     name: str
-    module: str
-    status: str
     before: str
     after: str
 
     @property
-    def killed(self) -> bool:
-        return self.status in ("killed", "timeout", "segfault", "suspicious")
+    def module(self) -> str:
+        return self.name.split(".")[1]
 
 
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("names", nargs="*", help="mutants to run again, as printed, wildcards allowed; all if none")
-    options.add_argument("--only-report", action="store_true", help="print what the last run found")
+    options.add_argument("--again", action="store_true", help="keep what the last run killed, try the others again")
+    options.add_argument("--only", choices=MODULES, help="try the mutants of one module")
     arguments = options.parse_args()
-    if not arguments.only_report:
-        copy_sources()
-        run_mutmut(arguments.names)
-    os.chdir(COPY)
-    return report(read_mutants(), read_equivalent())
+    known = read_outcomes() if arguments.again else {}
+    mutants = make_mutants()
+    keep = {m: known[m] for m in mutants if known.get(m) == "killed" or (m in known and arguments.only)}
+    todo = [m for m in mutants if m not in keep and m.module == (arguments.only or m.module)]
+    write_outcomes(keep)
+    try_mutants(todo)
+    outcomes = read_outcomes()
+    return report([m for m in mutants if m in outcomes], outcomes)
 
 
-def copy_sources() -> None:
-    """Bring the copy up to date. Files that have not changed keep their time, so finished mutants are not run again."""
-    COPY.mkdir(exist_ok=True)
-    files = [*ROOT.glob("src/garrote/**/*"), *ROOT.glob("tests/*"), ROOT / "pyproject.toml", HERE / "setup.cfg"]
-    for file in files:
-        if file.is_file() and "__pycache__" not in file.parts:
-            copy_file(file, COPY / (file.relative_to(ROOT) if file.parent != HERE else file.name))
-
-
-def copy_file(file: Path, to: Path) -> None:
-    mutated = to.parent.name == "garrote" and to.stem in MODULES and to.suffix == ".py"
-    content = without_decorators(file.read_text()).encode() if mutated else file.read_bytes()
-    if not to.exists() or to.read_bytes() != content:
-        to.parent.mkdir(parents=True, exist_ok=True)
-        to.write_bytes(content)
-        if "src" in to.parts and not mutated:  # mutmut itself does not copy it again
-            (COPY / "mutants" / to.relative_to(COPY)).unlink(missing_ok=True)
+def make_mutants() -> list[Mutant]:
+    """A fresh copy of the sources, with all mutants in it."""
+    for folder in ("src", "tests"):
+        shutil.rmtree(COPY / folder, ignore_errors=True)
+        shutil.copytree(ROOT / folder, COPY / folder, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    shutil.copy(ROOT / "pyproject.toml", COPY)
+    mutants = []
+    for module in MODULES:
+        file = COPY / "src" / "garrote" / f"{module}.py"
+        mutated = mutate_file_contents(str(file), without_decorators(file.read_text(encoding="utf-8")))
+        file.write_text(mutated.code, encoding="utf-8")
+        mutants += changes(module, mutated.code, mutated.mutant_names)
+    (COPY / "mutants.json").write_text(json.dumps(mutants))
+    return mutants
 
 
 def without_decorators(source: str) -> str:
@@ -85,68 +102,79 @@ def without_decorators(source: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def run_mutmut(names: list[str]) -> None:
-    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    command = [sys.executable, "-m", "mutmut", "run", "--max-children", "1", *names]
-    environment = os.environ | one_thread | {"PYTHONPATH": str(HERE)}  # for node_id.py
-    ended = subprocess.run(command, cwd=COPY, env=environment, check=False)
-    if ended.returncode:
-        sys.exit(f"mutmut ended with {ended.returncode}: the tests must be green without any mutant.")
-
-
-def read_mutants() -> list[Mutant]:
-    """All mutants of the last run, from mutmut's files."""
-    from mutmut.__main__ import get_diff_for_mutant, status_by_exit_code
-    from mutmut.mutation.data import SourceFileMutationData
-
+def changes(module: str, code: str, names: list[str]) -> list[Mutant]:
+    """The lines in which each mutant differs from the original function, both being in the mutated module."""
+    lines = code.splitlines()
+    bodies = {
+        node.name: [line.strip() for line in lines[node.lineno : node.end_lineno]]
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.FunctionDef)
+    }
     mutants = []
-    for module in MODULES:
-        path = Path("src/garrote") / f"{module}.py"
-        data = SourceFileMutationData(path=path)
-        data.load()
-        for name, exit_code in data.exit_code_by_key.items():
-            before, after = changed_lines(get_diff_for_mutant(name, path=path))
-            mutants.append(Mutant(name, module, status_by_exit_code[exit_code], before, after))
+    for name in names:
+        original, mutated = bodies[name.rpartition("_")[0] + "_orig"], bodies[name]
+        same = next((i for i, pair in enumerate(zip(original, mutated, strict=False)) if pair[0] != pair[1]), 0)
+        shorter = min(len(original), len(mutated)) - same
+        tail = next((i for i in range(shorter) if original[-1 - i] != mutated[-1 - i]), shorter)
+        before, after = (" ".join(body[same : len(body) - tail]) for body in (original, mutated))
+        mutants.append(Mutant(f"garrote.{module}.{name}", before, after))
     return mutants
 
 
-def changed_lines(diff: str) -> tuple[str, str]:
-    """What a diff takes away, and what it puts in its place."""
-    lines = [line for line in diff.splitlines() if not line.startswith(("---", "+++"))]
-    return tuple(" ".join(line[1:].strip() for line in lines if line.startswith(sign)) for sign in "-+")  # type: ignore[return-value]
+def read_outcomes() -> dict[Mutant, str]:
+    """What became of the mutants of the last run."""
+    if not (COPY / "outcomes.jsonl").exists():
+        return {}
+    by_name = {m[0]: Mutant(*m) for m in json.loads((COPY / "mutants.json").read_text())}
+    lines = (COPY / "outcomes.jsonl").read_text().splitlines()
+    return {by_name[name]: outcome for name, outcome in map(json.loads, lines) if name in by_name}
+
+
+def write_outcomes(outcomes: dict[Mutant, str]) -> None:
+    (COPY / "outcomes.jsonl").write_text(
+        "".join(json.dumps([m.name, outcome]) + "\n" for m, outcome in outcomes.items())
+    )
+
+
+def try_mutants(mutants: list[Mutant]) -> None:
+    (COPY / "todo.json").write_text(json.dumps([m.name for m in mutants]))
+    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    places = {"MUTATION_FOLDER": str(COPY), "PYTHONPATH": f"{COPY / 'src'}{os.pathsep}{HERE}"}
+    files = [file for name in TESTS if (file := f"tests/test_{name}.py") and (COPY / file).exists()]
+    plugins = ["-p", "fork_runner", "-p", "no:xdist", "-p", "no:cacheprovider", "-p", "no:timeout"]
+    command = [sys.executable, "-m", "pytest", "--hypothesis-seed=1", *plugins, *files]
+    command += [f"--deselect=tests/{test}" for test in LEFT_OUT]
+    ended = subprocess.run(command, cwd=COPY, env=os.environ | one_thread | places, check=False)
+    if ended.returncode not in (0, 5):  # 5: pytest itself has run no test
+        sys.exit("The mutants could not be tried.")
 
 
 def read_equivalent() -> set[tuple[str, str]]:
     """The changes that no test can notice, because they change nothing that can be seen; the file says why."""
-    entries = tomllib.loads((HERE / "equivalent.toml").read_text()).get("mutant", [])
+    entries = tomllib.loads((HERE / "equivalent.toml").read_text(encoding="utf-8")).get("mutant", [])
     return {(entry["before"], entry["after"]) for entry in entries}
 
 
-def report(mutants: list[Mutant], equivalent: set[tuple[str, str]]) -> int:
+def report(mutants: list[Mutant], outcomes: dict[Mutant, str]) -> int:
     """Print the survivors and the counts; 1 if too few were killed."""
-    survivors = [mutant for mutant in mutants if not mutant.killed]
-    real = [mutant for mutant in survivors if (mutant.before, mutant.after) not in equivalent]
+    equivalent = read_equivalent()
+    survivors = [m for m in mutants if outcomes[m] != "killed"]
+    real = [m for m in survivors if m[1:] not in equivalent]
     for mutant in real:
-        print(f"\n{mutant.name} ({mutant.status})\n  - {mutant.before}\n  + {mutant.after}")
-    known = {(mutant.before, mutant.after) for mutant in survivors}
-    for before, after in sorted(equivalent - known):
-        print(f"\nequivalent.toml names a mutant that does not exist or was killed:\n  - {before}\n  + {after}")
+        print(f"\n{mutant.name} ({outcomes[mutant]})\n  - {mutant.before}\n  + {mutant.after}")
     print(f"\n{'module':8} {'mutants':>8} {'killed':>8} {'equivalent':>11} {'survived':>9} {'killed %':>9}")
-    total, killed, open_ = (Counter(m.module for m in group) for group in (mutants, killed_of(mutants), real))
+    total, unkilled, unnoticed = (Counter(m.module for m in group) for group in (mutants, survivors, real))
     for module in MODULES:
-        print_counts(module, total[module], killed[module], open_[module])
-    print_counts("all", total.total(), killed.total(), open_.total())
+        print_counts(module, total[module], unkilled[module], unnoticed[module])
+    print_counts("all", len(mutants), len(survivors), len(real))
     print("Equivalent mutants (tools/mutation/equivalent.toml) count as not killed.")
-    return int(100.0 * killed.total() < LEAST_KILLED * total.total() or bool(equivalent - known))
+    return int(100.0 * (len(mutants) - len(survivors)) < LEAST_KILLED * len(mutants))
 
 
-def killed_of(mutants: list[Mutant]) -> list[Mutant]:
-    return [mutant for mutant in mutants if mutant.killed]
-
-
-def print_counts(module: str, total: int, killed: int, survived: int) -> None:
+def print_counts(module: str, total: int, unkilled: int, survived: int) -> None:
+    killed = total - unkilled
     percentage = 100.0 * killed / total if total else 0.0
-    print(f"{module:8} {total:8} {killed:8} {total - killed - survived:11} {survived:9} {percentage:9.1f}")
+    print(f"{module:8} {total:8} {killed:8} {unkilled - survived:11} {survived:9} {percentage:9.1f}")
 
 
 if __name__ == "__main__":
