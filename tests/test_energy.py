@@ -167,6 +167,25 @@ def test_compiled_and_plain_descent_have_the_same_minima(zeta, ridge, beta, kind
         theta = plain.end.target
 
 
+@pytest.mark.skipif(not COMPILED, reason="built without a compiler: there is only the plain loop")
+@pytest.mark.parametrize(("n_samples", "ridge"), [(40, 0.3), (40, 0.02), (200, 0.0)], ids=["dual", "thin slab", "tall"])
+@pytest.mark.parametrize("beta", [None, 2.0])
+def test_compiled_and_plain_descent_agree_where_very_many_features_are_undecided(n_samples, ridge, beta):
+    X, y, _ = sparse_regression(n_samples, 150, 30, zeta=0.5, sigma=1.0, rng=np.random.default_rng(1))
+    block = Samples(X, y).block(np.arange(150))
+    nearby = np.random.default_rng(2).normal(scale=0.01, size=150)
+    for gamma in (-0.5, 1.0, 4.0):
+        penalty = Penalty(np.full(150, gamma), ridge, beta)
+        plain = minimise_plain(block, np.zeros(150) + gamma, penalty)
+        compiled = minimise(block, plain.end.theta + nearby, penalty)
+        again = minimise_plain(block, plain.end.theta + nearby, penalty)
+        assert compiled.end.free_energy == pytest.approx(again.end.free_energy, rel=1e-10)
+        np.testing.assert_allclose(compiled.end.m, again.end.m, atol=1e-6)
+        np.testing.assert_allclose(compiled.end.w, again.end.w, atol=1e-6)
+        assert compiled.end.residual <= 1e-7
+        assert compiled.n_iter <= 10  # Newton's steps, though by conjugate gradients
+
+
 def test_whitened_block_profiles_the_background_exactly():
     """The dual: features eliminated through A give the same F as features in the block."""
     from garrote.background import DiffuseBackground

@@ -6,7 +6,11 @@ jointly, with w and β profiled out and Newton steps on their m (Section 3 of th
 line). The *weak* ones, whose interaction is of the order of their inclusions, are visited one after the other: for
 given others, w_i = ĉ_i/d_i and m_i = σ(γ_i + (βn/2) w_i² d_i) minimise F exactly (ĉ_i leaves out the feature's own part).
 Both lower F, so F never rises. A weak feature is never raised above the threshold by itself: it becomes strong, and
-the joint solve decides. Where the alternation is slow, the threshold falls, and at threshold zero all are solved jointly.
+the joint solve decides. Where the alternation is slow, the slowest of them are solved jointly too.
+
+With more strong features than rows, and a slab prior that keeps every slack d − mχ positive, the linear system is solved
+in its dual form: M⁻¹ = Σ − ΣSXᵀC⁻¹XSΣ with Σ = slack⁻¹ and the rows × rows matrix C = I + XS²ΣXᵀ, at a cost linear in
+the number of features. Where many features are undecided, Newton's equations are solved by conjugate gradients.
 """
 
 from libc.math cimport exp, fabs, fmax, fmin, log, log1p, sqrt
@@ -36,6 +40,14 @@ cdef int WARM = 2
 cdef double HOME = 0.05
 #: It is hopeless when so many times the decrease that Newton's step promises (½ of λ²) does not reach the rival.
 cdef double HOPE = 20.0
+#: The dual form needs every slack to be at least this fraction of χ.
+cdef double LEAST_SLACK = 1e-2
+#: With more undecided features than this, Newton's step is found by conjugate gradients, to this relative accuracy.
+cdef int MANY = 64
+cdef double CG_ACCURACY = 1e-4
+#: The largest change of θ along a direction of negative curvature.
+cdef double ESCAPE = 2.0
+cdef double SHORTEST_ESCAPE = 0.05
 #: Changes of a weak contribution smaller than this, relative to the noise, wait.
 cdef double UNFELT = 1e-13
 
@@ -75,8 +87,11 @@ cdef class BlockDescent:
         double noise[2]
         double free_energy[2]
         double residual[2]
-        double[::1] c, u, work, step, t, a
+        double least_newton  # the shortest part of Newton's step that is tried
+        bint dual[2]  # in which form M is factorised
+        double[::1] c, u, work, step, t, a, y
         double[::1] inverse, hessian
+        double[:, ::1] cg
         int[::1] local
         public int n_iter, n_factorizations
         public bint converged
@@ -99,6 +114,8 @@ cdef class BlockDescent:
         self.chol = np.empty((2, width * width))
         self.inverse, self.hessian = np.empty((2, width * width))
         self.c, self.u, self.work, self.step, self.t, self.a = np.empty((6, width))
+        self.y = np.empty(self.rows)
+        self.cg = np.empty((5, width))
 
     def retarget(self, target, b, double floor):
         """Another y for the same features."""
@@ -319,13 +336,16 @@ cdef class BlockDescent:
     # ---- the strong features -------------------------------------------------------------------------------
 
     cdef bint descend(self) noexcept nogil:
-        """Newton's step if it lowers F, or the longest of the fixed-point step's halves, quarters, … that does."""
+        """Newton's step or a part of it, if that lowers F, or the longest part of the fixed-point step that does."""
         cdef int p, k = self.at
         cdef double length = 1.0
         for p in range(self.n_strong):
             self.step[p] = fmin(fmax(self.step[p], -TRUST), TRUST)
-        if self.attempt(1.0):
-            return True
+        while length >= self.least_newton:
+            if self.attempt(length):
+                return True
+            length *= 0.25
+        length = 1.0
         for p in range(self.n_strong):
             self.step[p] = self.s_goal[k, p] - self.s_theta[k, p]
         while length >= SHORTEST_STEP:
@@ -369,16 +389,41 @@ cdef class BlockDescent:
         return total
 
     cdef void factorize(self, int k) noexcept nogil:
-        """The Cholesky factor of M = S χ S + diag(slack), lower, column by column."""
-        cdef int p, q, i, info, tries, n = self.n_strong
-        cdef double *L = &self.chol[k, 0]
-        cdef double jitter = 0.0, s
+        """The Cholesky factor of M = S χ S + diag(slack), or of its dual C."""
+        cdef int i, p
         self.n_factorizations += 1
-        for p in range(n):
+        self.dual[k] = self.has_root and self.n_strong > self.rows
+        for p in range(self.n_strong):
             i = self.strong[p]
             self.s_m[k, p] = sigmoid(self.s_theta[k, p])
             self.s_root_m[k, p] = sqrt(self.s_m[k, p])
             self.s_slack[k, p] = self.chi[i] * (1.0 + self.ridge - self.s_m[k, p])
+            if self.s_slack[k, p] < LEAST_SLACK * self.chi[i]:
+                self.dual[k] = False
+        if self.dual[k]:
+            self.factorize_dual(k)
+        else:
+            self.factorize_primal(k)
+
+    cdef void factorize_dual(self, int k) noexcept nogil:
+        """C = I + X diag(m/slack) Xᵀ, lower, column by column."""
+        cdef int i, j, p, info, rows = self.rows
+        cdef double *L = &self.chol[k, 0]
+        cdef double one = 1.0, zero = 0.0, scale
+        for p in range(self.n_strong):
+            i, scale = self.strong[p], self.s_root_m[k, p] / sqrt(self.s_slack[k, p])
+            for j in range(rows):
+                self.inverse[p * rows + j] = scale * self.root[j, i]
+        dsyrk("L", "N", &rows, &self.n_strong, &one, &self.inverse[0], &rows, &zero, L, &rows)
+        for j in range(rows):
+            L[j * rows + j] += 1.0
+        dpotrf("L", &rows, L, &rows, &info)
+
+    cdef void factorize_primal(self, int k) noexcept nogil:
+        """M = S χ S + diag(slack), lower, column by column."""
+        cdef int p, q, i, info, tries, n = self.n_strong
+        cdef double *L = &self.chol[k, 0]
+        cdef double jitter = 0.0, s
         for tries in range(3):
             for p in range(n):
                 i, s = self.strong[p], self.s_root_m[k, p]
@@ -390,20 +435,34 @@ cdef class BlockDescent:
                 return
             jitter = 1e-12 if tries == 0 else 1e-9
 
+    cdef void solve_system(self, int k, double *x) noexcept nogil:
+        """M⁻¹ x, in place."""
+        cdef int j, p, info, n = self.n_strong, rows = self.rows
+        if not self.dual[k]:
+            dpotrs("L", &n, &ONE, &self.chol[k, 0], &n, x, &n, &info)
+            return
+        for j in range(rows):
+            self.y[j] = 0.0
+        for p in range(n):
+            self.remove(self.strong[p], -self.s_root_m[k, p] * x[p] / self.s_slack[k, p], self.y)
+        dpotrs("L", &rows, &ONE, &self.chol[k, 0], &rows, &self.y[0], &rows, &info)
+        for p in range(n):
+            x[p] = (x[p] - self.s_root_m[k, p] * self.correlation(self.strong[p], self.y)) / self.s_slack[k, p]
+
     cdef void evaluate(self, int k, bint factorized) noexcept nogil:
         """F and all that belongs to it at the k-th point's θ; the factor may be known from before."""
-        cdef int i, p, n = self.n_strong, info
+        cdef int i, p, n = self.n_strong
         cdef double d, total, beta
         if not factorized:
             self.factorize(k)
         for p in range(n):
             self.u[p] = self.s_root_m[k, p] * self.correlation(self.strong[p], self.base)
-        dpotrs("L", &n, &ONE, &self.chol[k, 0], &n, &self.u[0], &n, &info)
+        self.solve_system(k, &self.u[0])
         self.set_v(k)
         self.fit(k)
         for p in range(n):  # one step of iterative refinement
             self.work[p] = self.s_root_m[k, p] * self.c[p] - self.s_slack[k, p] * self.u[p]
-        dpotrs("L", &n, &ONE, &self.chol[k, 0], &n, &self.work[0], &n, &info)
+        self.solve_system(k, &self.work[0])
         for p in range(n):
             self.u[p] += self.work[p]
         self.set_v(k)
@@ -445,20 +504,38 @@ cdef class BlockDescent:
 
     cdef void newton(self, int k) noexcept nogil:
         """The step in θ: Newton's on the undecided features, the fixed-point step on the others."""
-        cdef int i, p, q, n = self.n_strong, undecided = 0, info
-        cdef double beta = self.precision(k)
-        cdef double one = 1.0, zero = 0.0, spread, d, rank_one
-        for p in range(n):
+        cdef int i, p, undecided = 0
+        cdef double beta = self.precision(k), spread, d
+        self.least_newton = 1.0
+        for p in range(self.n_strong):
             i = self.strong[p]
             self.step[p] = self.s_goal[k, p] - self.s_theta[k, p]
             spread = self.s_m[k, p] * sigmoid(-self.s_theta[k, p])
             if spread > DECIDED:
+                d = self.chi[i] * (1.0 + self.ridge)
                 self.local[undecided] = p
                 self.t[undecided] = sqrt(spread)
-                self.a[undecided] = self.s_w[k, p] * self.chi[i] * (1.0 + self.ridge) / self.s_root_m[k, p]
+                self.a[undecided] = self.s_w[k, p] * d / self.s_root_m[k, p]
+                self.work[undecided] = beta * self.s_w[k, p] * self.s_w[k, p] * d
+                self.u[undecided] = self.t[undecided] * self.step[p]
                 undecided += 1
         if undecided == 0:
             return
+        if self.dual[k] or undecided > MANY:
+            self.newton_by_gradients(k, undecided)
+        elif not self.newton_directly(k, undecided):
+            return
+        for p in range(undecided):
+            self.step[self.local[p]] = self.u[p] / self.t[p]
+
+    cdef double follows(self, int k) noexcept nogil:
+        """The factor of the Hessian's rank-one part, which is there when β follows E."""
+        return 0.0 if self.fixed_beta or self.noise[k] <= NOISE_FLOOR * self.sigma2_y else 0.5 * self.n_samples
+
+    cdef bint newton_directly(self, int k, int undecided) noexcept nogil:
+        """Solve (I + TKT) x = u in place by Cholesky; False where the Hessian is not positive definite."""
+        cdef int p, q, n = self.n_strong, info
+        cdef double one = 1.0, zero = 0.0, d, beta_n = self.precision(k) * self.n_samples, rank_one = self.follows(k)
         # M⁻¹ on the undecided features: with X = L⁻¹E it is XᵀX
         for p in range(undecided):
             for q in range(n):
@@ -466,28 +543,80 @@ cdef class BlockDescent:
             self.inverse[p * n + self.local[p]] = 1.0
         dtrsm("L", "L", "N", "N", &n, &undecided, &one, &self.chol[k, 0], &n, &self.inverse[0], &n)
         dsyrk("L", "T", &undecided, &n, &one, &self.inverse[0], &n, &zero, &self.hessian[0], &undecided)
-        rank_one = 0.5 * self.n_samples
-        if self.fixed_beta or self.noise[k] <= NOISE_FLOOR * self.sigma2_y:
-            rank_one = 0.0
-        for p in range(undecided):
-            i = self.strong[self.local[p]]
-            self.work[p] = beta * self.s_w[k, self.local[p]] ** 2 * self.chi[i] * (1.0 + self.ridge)
         for p in range(undecided):
             for q in range(p, undecided):
                 self.hessian[p * undecided + q] = self.t[p] * self.t[q] * (
-                    -beta * self.n_samples * self.a[p] * self.a[q] * self.hessian[p * undecided + q]
+                    -beta_n * self.a[p] * self.a[q] * self.hessian[p * undecided + q]
                     - rank_one * self.work[p] * self.work[q]
                 )
             d = self.chi[self.strong[self.local[p]]] * (1.0 + self.ridge)
-            self.hessian[p * undecided + p] += 1.0 + self.t[p] * self.t[p] * beta * self.n_samples * self.a[p] * self.a[p] / d
+            self.hessian[p * undecided + p] += 1.0 + self.t[p] * self.t[p] * beta_n * self.a[p] * self.a[p] / d
         dpotrf("L", &undecided, &self.hessian[0], &undecided, &info)
         if info != 0:
-            return
-        for p in range(undecided):
-            self.u[p] = self.t[p] * self.step[self.local[p]]
+            return False
         dpotrs("L", &undecided, &ONE, &self.hessian[0], &undecided, &self.u[0], &undecided, &info)
+        return True
+
+    cdef void newton_by_gradients(self, int k, int undecided) noexcept nogil:
+        """The same by conjugate gradients, until a direction of negative curvature is met."""
+        cdef int p, steps
+        cdef double[::1] x = self.cg[0], r = self.cg[1], direction = self.cg[2], image = self.cg[3]
+        cdef double squares = 0.0, before, least, length, curvature
         for p in range(undecided):
-            self.step[self.local[p]] = self.u[p] / self.t[p]
+            x[p] = 0.0
+            r[p] = direction[p] = self.u[p]
+            squares += r[p] * r[p]
+        least = CG_ACCURACY * CG_ACCURACY * squares
+        for steps in range(undecided):
+            if squares <= least:
+                break
+            self.apply_hessian(k, undecided, direction, image)
+            curvature = 0.0
+            for p in range(undecided):
+                curvature += direction[p] * image[p]
+            if curvature <= 0.0 and self.ridge == 0.0:
+                return  # the fixed-point step, which keeps to the branch that annealing follows
+            if curvature <= 0.0:  # downhill, and ever more so: as far as the model is trusted
+                self.least_newton = SHORTEST_ESCAPE
+                length = ESCAPE / self.largest_step(undecided, direction)
+                for p in range(undecided):
+                    self.u[p] = x[p] + length * direction[p]
+                return
+            length, before, squares = squares / curvature, squares, 0.0
+            for p in range(undecided):
+                x[p] += length * direction[p]
+                r[p] -= length * image[p]
+                squares += r[p] * r[p]
+            for p in range(undecided):
+                direction[p] = r[p] + squares / before * direction[p]
+        for p in range(undecided):
+            self.u[p] = x[p]
+
+    cdef double largest_step(self, int undecided, double[::1] x) noexcept nogil:
+        """The largest change of θ that x means."""
+        cdef int p
+        cdef double largest = 0.0
+        for p in range(undecided):
+            largest = fmax(largest, fabs(x[p] / self.t[p]))
+        return largest
+
+    cdef void apply_hessian(self, int k, int undecided, double[::1] x, double[::1] image) noexcept nogil:
+        """(I + TKT) x."""
+        cdef int p
+        cdef double beta_n = self.precision(k) * self.n_samples, along = 0.0, d
+        cdef double[::1] solved = self.cg[4]
+        for p in range(self.n_strong):
+            solved[p] = 0.0
+        for p in range(undecided):
+            solved[self.local[p]] = self.a[p] * self.t[p] * x[p]
+            along += self.work[p] * self.t[p] * x[p]
+        along *= self.follows(k)
+        self.solve_system(k, &solved[0])
+        for p in range(undecided):
+            d = self.chi[self.strong[self.local[p]]] * (1.0 + self.ridge)
+            image[p] = x[p] + self.t[p] * (
+                beta_n * self.a[p] * (self.a[p] * self.t[p] * x[p] / d - solved[self.local[p]]) - along * self.work[p]
+            )
 
     cdef void finish(self) noexcept nogil:
         """Everything of every feature at the end, the residual of Eq. (m) with it."""

@@ -11,7 +11,7 @@ of a few features on which the free energy is computed, and can say how all feat
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -250,6 +250,16 @@ class Samples(Problem):
         return np.asfortranarray(r[:width, :width]), r[:width, width].copy(), float(r[width, width] ** 2)
 
     def block(self, features: Index, *, shorten: bool = True) -> Block:
+        if shorten and len(features) == len(self.varying):
+            return replace(self._whole_block)  # a copy, for its kernel is not to be shared
+        return self._block(features, shorten)
+
+    @cached_property
+    def _whole_block(self) -> Block:
+        """The Block of all features, which paths with several λ ask for."""
+        return self._block(self.varying, shorten=True)
+
+    def _block(self, features: Index, shorten: bool) -> Block:
         if shorten and len(self.y) > 2 * len(features):  # more rows than needed
             root, target, floor = self.shortened(features)
         else:

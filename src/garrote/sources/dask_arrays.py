@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from garrote.arrays import Array, Index, Split
 from garrote.checks import check_no_negative_weight, check_numeric_columns, check_outputs, check_weights, some
 from garrote.design import SLAB_ELEMENTS, Design, as_dense, as_design, row_slabs
-from garrote.sources.reduction import Spread, representatives, represented, row_groups
+from garrote.sources.reduction import Spread, representatives, represented, roots, row_groups
 
 #: So many products of features, of all folds together, may be reduced to: 800 MB, as of 10⁴ features without folds.
 MOST_PRODUCTS = 10_000**2
@@ -102,7 +102,7 @@ class DaskDesign(Design):
             y, sample_weight = dask.compute(y, sample_weight)
             return self, check_outputs(y, n_samples), sample_weight, splits
         spread = self._products(y, sample_weight, group, n_groups)
-        rows, weights = representatives(spread)
+        rows, weights = representatives(spread.weight, spread.mean, roots(spread))
         return rows[:, :-1], rows[:, -1].copy(), weights, represented(splits, group, n_rows)
 
     def _products(self, y: Any, sample_weight: Any, group: Index, n_groups: int) -> Spread:

@@ -1,20 +1,27 @@
 """Very many rows, reduced: their moments, and a few weighted rows that have the same ones.
 
 All that a fit asks of samples are weighted means and products of X and y; a validation error is a quadratic form in
-them. So any rows with the same total weight, means and covariances may stand for the rows of a fold.
+them. So any rows with the same total weight, means and covariances may stand for the rows of a fold, and the many rows
+are gone through once for all folds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
 from garrote.arrays import Array, Index, Split
-from garrote.problem import CONSTANT
+from garrote.checks import check_weights
+from garrote.design import Design, row_slabs
+from garrote.problem import CONSTANT, Samples
+
+#: Rows in memory are reduced where at least this many times fewer are left.
+FEWER = 2
 
 
 @dataclass(frozen=True)
@@ -70,25 +77,24 @@ def row_groups(n_samples: int, splits: Sequence[Split]) -> tuple[Index, int]:
     return group, n_groups
 
 
-def representatives(spread: Spread) -> tuple[Array, Array]:
+def representatives(weight: Array, mean: Array, roots: Iterable[Array]) -> tuple[Array, Array]:
     """For each group as many rows as columns, and one more, with the group's means and products; and their weights.
 
     With RᵀR = χ, a Householder reflection that turns the last axis into the diagonal makes R (and a row of zeros) sum
     to zero over the rows, and leaves their products alone.
     """
-    n_groups, n_columns = spread.mean.shape
+    n_groups, n_columns = mean.shape
     n_rows = n_columns + 1
-    rows = np.empty((n_groups, n_rows, n_columns))
+    rows = np.zeros((n_groups, n_rows, n_columns))
     mirror = np.full(n_rows, -(n_rows**-0.5))
     mirror[-1] += 1.0
     mirror *= np.sqrt(2.0) / np.linalg.norm(mirror)
-    for g, weight in enumerate(spread.weight):
-        rows[g, :-1] = _root(spread.about[g] / max(weight, np.finfo(np.float64).tiny), spread.mean[g])
-        rows[g, -1] = 0.0
+    for g, root in enumerate(roots):
+        rows[g, : len(root)] = root
         rows[g] -= np.outer(mirror, mirror @ rows[g])
         rows[g] *= np.sqrt(n_rows)
-        rows[g] += spread.mean[g]
-    return rows.reshape(-1, n_columns), np.repeat(spread.weight / n_rows, n_rows)
+        rows[g] += mean[g]
+    return rows.reshape(-1, n_columns), np.repeat(weight / n_rows, n_rows)
 
 
 def represented(splits: Iterable[Split], group: Index, n_rows: int) -> list[Split]:
@@ -103,6 +109,56 @@ def represented(splits: Iterable[Split], group: Index, n_rows: int) -> list[Spli
         return (n_rows * chosen[:, None] + np.arange(n_rows)).ravel()
 
     return [(part(train), part(test)) for train, test in splits]
+
+
+def condense(
+    design: Design, y: Array, sample_weight: Any, splits: Sequence[Split]
+) -> tuple[Any, Array, Any, Sequence[Split]]:
+    """Few rows in the place of very many in memory, for the rows of every part of every split: one pass over X."""
+    n_samples, n_features = design.shape
+    group, n_groups = row_groups(n_samples, splits)
+    n_rows = n_features + 2
+    if design.remote or n_features > Samples.ONE_BLOCK or n_samples < FEWER * n_groups * n_rows:
+        return design, y, sample_weight, splits
+    weights = np.ones(n_samples) if sample_weight is None else check_weights(sample_weight, y)
+    members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
+    weight = np.bincount(group, weights).astype(np.float64)
+    mean, roots = zip(*(_mean_and_root(design, y, weights, rows) for rows in members), strict=True)
+    rows, weights = representatives(weight, np.array(mean), roots)
+    if not np.isfinite(rows).all():  # values overflow: whoever fits says so
+        return design, y, sample_weight, splits
+    return rows[:, :-1], rows[:, -1].copy(), weights, represented(splits, group, n_rows)
+
+
+def _mean_and_root(design: Design, y: Array, weights: Array, rows: Index) -> tuple[Array, Array]:
+    """The weighted means of the columns of X and of y over some rows, and R with RᵀR their covariances."""
+    n_columns = design.shape[1] + 1
+    everything = np.arange(n_columns - 1)
+    total = weights[rows].sum()
+    mean, root = np.zeros(n_columns), np.empty((0, n_columns))
+    if total == 0.0:
+        return mean, root
+
+    def centred() -> Iterator[tuple[Array, Array]]:
+        for part in row_slabs(len(rows), n_columns):
+            some = rows[part]
+            yield np.column_stack([design.take(some).columns(everything), y[some]]) - mean, weights[some] / total
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(2):  # the second look removes the rounding of a large mean
+            mean = mean + sum((share @ columns for columns, share in centred()), np.zeros(n_columns))
+        for columns, share in centred():
+            columns *= np.sqrt(share)[:, None]
+            tall = linalg.qr(np.vstack([root, columns]), mode="r", overwrite_a=True, check_finite=False)[0]
+            root = np.array(tall[:n_columns], dtype=np.float64)
+        root[:, np.square(root).sum(axis=0) <= CONSTANT * mean**2] = 0.0
+    return mean, root
+
+
+def roots(spread: Spread) -> Iterator[Array]:
+    """R with RᵀR = χ of each group."""
+    for weight, mean, about in zip(spread.weight, spread.mean, spread.about, strict=True):
+        yield _root(about / max(weight, np.finfo(np.float64).tiny), mean)
 
 
 def _root(covariance: Array, mean: Array) -> Array:
