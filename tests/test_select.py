@@ -1,4 +1,4 @@
-"""Choosing γ and λ: validation errors against predictions made by hand, what a watch is told, and the rule of choice."""
+"""Choosing γ and λ: validation errors against predictions by hand, what a watch is told, and the rule of choice."""
 
 import numpy as np
 import pytest
@@ -104,7 +104,6 @@ def test_runs_with_any_other_input_have_another_identity(data):
         errors_of(change(*data), watch, **options)
         return watch.identity
 
-    X, y = data
     first = np.eye(40)[0]
     identities = [
         identity(),
