@@ -24,7 +24,7 @@ extensions = [
     "mathml",
     "plain_docstrings",
 ]
-exclude_patterns = ["_build", "gallery", "extensions"]
+exclude_patterns = ["_build", "_trust", "gallery", "extensions"]
 templates_path = ["_templates"]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -52,7 +52,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {page: [] for page in ("index", "guide", "theory", "reproduction", "benchmarks", "design")}
+html_sidebars = {page: [] for page in ("index", "guide", "theory", "reproduction", "benchmarks", "trust", "licences", "design")}
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",

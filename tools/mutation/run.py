@@ -146,7 +146,7 @@ def try_mutants(mutants: list[Mutant]) -> None:
     command += [f"--deselect=tests/{test}" for test in LEFT_OUT]
     ended = subprocess.run(command, cwd=COPY, env=os.environ | one_thread | places, check=False)
     if ended.returncode not in (0, 5):  # 5: pytest itself has run no test
-        sys.exit("The mutants could not be tried.")
+        sys.exit("The mutants could not be tried; .mutation/last_failure.txt says why.")
 
 
 def read_equivalent() -> set[tuple[str, str]]:
