@@ -16,6 +16,7 @@ from garrote.energy import Penalty, evaluate
 from garrote.minimise import minimise, rounding_error
 from garrote.problem import Samples
 from garrote.solve import solve, warn_unconverged
+from garrote.workingset import UNCERTAIN_MASS
 
 
 @st.composite
@@ -115,7 +116,8 @@ def test_working_set_agrees_with_one_block(gamma, ridge, monkeypatch):
     assert len(working.features) < 300
     np.testing.assert_allclose(working.inclusion, plain.m[working.features], atol=5e-3)
     assert working.free_energy == pytest.approx(plain.free_energy, abs=0.03)
-    assert working.unlisted_mass == pytest.approx(np.delete(plain.m, working.features).sum(), rel=0.02)
+    unlisted = np.delete(plain.m, working.features).sum()
+    assert working.unlisted_mass == pytest.approx(unlisted, abs=UNCERTAIN_MASS * len(y))  # what a look at X waits for
 
 
 def test_evaluate_at_the_solution_reproduces_it():

@@ -16,20 +16,43 @@ ctypedef fused real:
 
 def column_moments(const real[::1, :] X, const double[::1] weights, double[::1] mean, double[::1] variance):
     """Weighted mean and variance of each column; the second look removes the rounding of a large mean."""
-    cdef int i, j, n = <int>X.shape[0], one = 1
-    cdef double first, rest
-    cdef double[::1] centred = np.empty(n), weighted = np.empty(n)
+    cdef int i, n = <int>X.shape[0]
     with nogil:
         for i in range(<int>X.shape[1]):
-            for j in range(n):
-                centred[j] = X[j, i]
-            first = ddot(&n, &centred[0], &one, <double *>&weights[0], &one)
-            for j in range(n):
-                centred[j] = centred[j] - first
-                weighted[j] = weights[j] * centred[j]
-            rest = ddot(&n, &centred[0], &one, <double *>&weights[0], &one)
-            mean[i] = first + rest
-            variance[i] = ddot(&n, &centred[0], &one, &weighted[0], &one) - rest * rest
+            mean[i] = weighted_sum(&X[0, i], &weights[0], n)
+            mean[i] += weighted_rest(&X[0, i], &weights[0], n, mean[i], &variance[i])
+
+
+cdef double weighted_sum(const real *x, const double *weights, int n) noexcept nogil:
+    """Σ w x, as four sums side by side, which a processor adds at once."""
+    cdef int j
+    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
+    for j in range(0, n - 3, 4):
+        a += weights[j] * x[j]
+        b += weights[j + 1] * x[j + 1]
+        c += weights[j + 2] * x[j + 2]
+        d += weights[j + 3] * x[j + 3]
+    for j in range(n - n % 4, n):
+        a += weights[j] * x[j]
+    return (a + b) + (c + d)
+
+
+cdef double weighted_rest(const real *x, const double *weights, int n, double mean, double *variance) noexcept nogil:
+    """What Σ w (x − mean) is by rounding, and the variance about the corrected mean."""
+    cdef int j
+    cdef double rest_a = 0.0, rest_b = 0.0, squares_a = 0.0, squares_b = 0.0, a, b
+    for j in range(0, n - 1, 2):
+        a, b = x[j] - mean, x[j + 1] - mean
+        rest_a += weights[j] * a
+        rest_b += weights[j + 1] * b
+        squares_a += weights[j] * a * a
+        squares_b += weights[j + 1] * b * b
+    if n % 2:
+        a = x[n - 1] - mean
+        rest_a += weights[n - 1] * a
+        squares_a += weights[n - 1] * a * a
+    variance[0] = squares_a + squares_b - (rest_a + rest_b) * (rest_a + rest_b)
+    return rest_a + rest_b
 
 
 def respond_to_columns(

@@ -38,6 +38,7 @@ class Outside:
     z_each: Array  #: z of every feature, 0 for those inside
     z: Array  #: bin centres
     weight: Array  #: Σ exp(prior log odds) of the bin's features
+    heaviest: float  #: the largest exp(prior log odds) of a feature
 
     @classmethod
     def of(cls, inside: Index, c: Array, inverse_norm: Array, prior_log_odds: Array | None) -> Outside:
@@ -48,7 +49,8 @@ class Outside:
         width = max(float(z.max(initial=0.0)), np.finfo(np.float64).tiny) / (BINS - 1)
         counts = np.bincount((z / width).astype(np.int32), weight, BINS).astype(np.float64)
         counts[0] -= len(inside) if weight is None else weight[inside].sum()
-        return cls(inside, z, np.asarray(width * (np.arange(BINS) + 0.5)), np.maximum(counts, 0.0))
+        heaviest = 1.0 if weight is None else float(weight.max())
+        return cls(inside, z, np.asarray(width * (np.arange(BINS) + 0.5)), np.maximum(counts, 0.0), heaviest)
 
     @property
     def features(self) -> Index:
@@ -56,7 +58,15 @@ class Outside:
 
     def mass(self, gamma: float, kappa: float, moved: float = 0.0) -> Array:
         """Σ m of each bin, if each z has grown by ``moved``."""
-        return self.weight * np.exp(np.minimum(gamma + kappa * (self.z + moved) ** 2, 0.0))
+        return self.weight * self._inclusion(gamma, kappa, moved)
+
+    def largest_growth(self, gamma: float, kappa: float, moved: float) -> float:
+        """By how much the inclusion of a single feature can have grown, if its z has grown by ``moved``."""
+        growth = self._inclusion(gamma, kappa, moved) - self._inclusion(gamma, kappa, 0.0)
+        return float((np.minimum(self.weight, self.heaviest) * growth).max())
+
+    def _inclusion(self, gamma: float, kappa: float, moved: float) -> Array:
+        return np.exp(np.minimum(gamma + kappa * (self.z + moved) ** 2, 0.0))
 
 
 class BackgroundLike(Protocol):

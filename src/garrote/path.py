@@ -273,8 +273,8 @@ class Search:
         """Solve at the k-th γ from θ; no pass over X is spent on a point that will not beat another."""
 
         def give_up(found: Found) -> bool:
-            if beat is None:
-                return False
+            if beat is None:  # the default grid ends where the path overfits
+                return branch == "up" and self.cut and found.looked and self.overfits(found) != ""
             margin = 0.0 if Point(found, branch).same_selection(beat) else UNSEEN
             return found.free_energy - margin > beat.free_energy - self.lower
 

@@ -2,8 +2,9 @@
 
 Most inclusions are negligible, about e^γ. Only the features of the working set form a Block. For the others it is
 enough to know c_i = ⟨x_i r⟩ for a reference residual r_ref: since then |c_i| can have moved by at most
-√χ_ii ‖r − r_ref‖, so their inclusions, and how uncertain these are, follow without a look at X. A new pass over X is
-made only when the uncertain inclusions sum to more than a tolerance.
+√χ_ii ‖r − r_ref‖, and of very many features by about that over √n_samples on average. So their inclusions, and how
+uncertain these are, follow without a look at X. A new pass over X is made only when one of them could have become
+likely, or when the uncertain inclusions sum to more than a tolerance.
 
 Together, very many negligible features still explain a little of y. That *background* is kept as one vector over the
 samples, subtracted from y before the working set is solved, and renewed when it has changed.
@@ -27,6 +28,12 @@ from garrote.problem import Block, Problem, Samples
 #: Outside features may be uncertain by this much total inclusion per sample before X is looked at again.
 UNCERTAIN_MASS = 2e-3
 
+#: Very many features together move by so many standard deviations at most.
+TYPICAL = 2.0
+
+#: X is looked at again when the inclusion of a single outside feature could have grown by this much.
+REACH = 0.2
+
 #: The background is renewed when the variance that it explains has changed by this fraction of the noise.
 STALE_BACKGROUND = 2e-2
 
@@ -49,8 +56,9 @@ CERTAIN = 0.9
 PARTNERS = 3
 LEAST_CORRELATION = 0.3
 
-#: Features whose correlations with all others are found in one pass.
-AT_ONCE = 8
+#: Features whose correlations with all others are found in one pass: this fraction of n_samples, and at least so many.
+AT_ONCE = 1 / 16
+FEWEST_AT_ONCE = 8
 
 #: A working set of more features than this is refused: nothing sparse is asked for.
 LARGEST = 20_000
@@ -76,6 +84,7 @@ class Found:
     outside_mass: float = 0.0  #: Σ m of the features outside the working set
     outside_energy: float = 0.0  #: their part of F, beside what they explain of y
     at_rest: bool = True  #: whether their background has stopped changing
+    looked: bool = False  #: whether X was looked at for this γ, and none of them entered
 
     @property
     def free_energy(self) -> float:
@@ -145,6 +154,7 @@ class WorkingSet:
         ``give_up(found)`` says, before X is looked at, whether the descent so far is of no use. A descent that selects
         more than ``most`` features, or will not beat its rival, is abandoned on the way.
         """
+        looked = False
         for _ in range(ROUNDS):
             background = self.background.at(gamma) if self.background is not None else None
             block = self.block if background is None else background.subtract(self.block)
@@ -164,12 +174,15 @@ class WorkingSet:
                 return Found(run)
             theta, kappa = run.end.theta, self._kappa(run)
             found = self._found(run, gamma, kappa, background)
+            found.looked = looked
             residual = self._residual(block, run, background)
             if not self._stale(gamma, kappa, run.end.noise, residual, background):
                 break
             if give_up is not None and give_up(found):
                 break
+            width = len(self.features)
             self._refresh(gamma, kappa, run.end.noise, residual)
+            looked = len(self.features) == width
         else:
             run.converged = found.at_rest = False
         return found
@@ -194,8 +207,9 @@ class WorkingSet:
         unseen = np.setdiff1d(self.features[positions], self._partnered)
         self._partnered = np.union1d(self._partnered, unseen)
         entering = [self.features]
-        for start in range(0, len(unseen), AT_ONCE):
-            several = unseen[start : start + AT_ONCE]
+        at_once = max(FEWEST_AT_ONCE, int(AT_ONCE * self.problem.n_samples))  # these correlations are small beside X
+        for start in range(0, len(unseen), at_once):
+            several = unseen[start : start + at_once]
             correlation = self.samples.correlations(self.samples.roots(several))
             correlation *= self._inverse_norm[:, None]
             correlation[np.concatenate(entering)] = 0.0
@@ -231,8 +245,11 @@ class WorkingSet:
         if isinstance(background, DiffuseBackground):
             return not (background.settled and background.gamma == gamma)
         moved = float(np.linalg.norm(residual - self.residual))
-        now, most = self.outside.mass(gamma, kappa), self.outside.mass(gamma, kappa, moved)
-        if most.sum() - now.sum() > UNCERTAIN_MASS * self.problem.n_samples:
+        now = self.outside.mass(gamma, kappa)
+        several = self.outside.mass(gamma, kappa, moved * min(1.0, TYPICAL * self.problem.n_samples**-0.5))
+        if several.sum() - now.sum() > UNCERTAIN_MASS * self.problem.n_samples:
+            return True
+        if self.outside.largest_growth(gamma, kappa, moved) > REACH:
             return True
         known = 0.0 if background is None else background.explained
         return abs(self._explained(now) - known) > STALE_BACKGROUND * noise
