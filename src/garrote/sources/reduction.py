@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from garrote.arrays import Array, Index, Split
-from garrote.checks import check_weights
+from garrote.checks import check_outputs, check_weights
 from garrote.design import Design, row_slabs
 from garrote.problem import CONSTANT, Samples
 
@@ -112,10 +112,11 @@ def represented(splits: Iterable[Split], group: Index, n_rows: int) -> list[Spli
 
 
 def condense(
-    design: Design, y: Array, sample_weight: Any, splits: Sequence[Split]
+    design: Design, y: Any, sample_weight: Any, splits: Sequence[Split]
 ) -> tuple[Any, Array, Any, Sequence[Split]]:
     """Few rows in the place of very many in memory, for the rows of every part of every split: one pass over X."""
     n_samples, n_features = design.shape
+    y = check_outputs(y, n_samples)
     group, n_groups = row_groups(n_samples, splits)
     n_rows = n_features + 2
     if design.remote or n_features > Samples.ONE_BLOCK or n_samples < FEWER * n_groups * n_rows:
@@ -125,8 +126,9 @@ def condense(
     weight = np.bincount(group, weights).astype(np.float64)
     mean, roots = zip(*(_mean_and_root(design, y, weights, rows) for rows in members), strict=True)
     rows, weights = representatives(weight, np.array(mean), roots)
-    if not np.isfinite(rows).all():  # values overflow: whoever fits says so
-        return design, y, sample_weight, splits
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.square(rows)).all():  # squares overflow: whoever fits says so
+            return design, y, sample_weight, splits
     return rows[:, :-1], rows[:, -1].copy(), weights, represented(splits, group, n_rows)
 
 
