@@ -11,6 +11,7 @@ import argparse
 import ast
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -64,6 +65,7 @@ def main() -> int:
     mutants = make_mutants()
     keep = {m: known[m] for m in mutants if known.get(m) == "killed" or (m in known and arguments.only)}
     todo = [m for m in mutants if m not in keep and m.module == (arguments.only or m.module)]
+    random.Random(0).shuffle(todo)  # so that what an interrupted run has tried is a fair sample
     write_outcomes(keep)
     try_mutants(todo)
     outcomes = read_outcomes()
