@@ -1,7 +1,7 @@
 """A pytest plugin: collect the tests once, then try every mutant in a fork of this process.
 
-Each fork runs the tests that reach the mutant's function, the quickest first, until one fails. No test has run in this
-process itself, so the forks are all alike.
+Each fork runs the tests that reach the mutant's function until one fails: first those that killed other mutants of the
+function, then the quickest. No test has run in this process itself, so the forks are all alike.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import resource
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from mutmut.state import state
 from mutmut.utils.format_utils import mangled_name_from_mutant_name
 
 FOLDER = Path(os.environ.get("MUTATION_FOLDER", "."))
+
+KILLER = FOLDER / "killer.txt"
 
 #: A fork is given this many times the processor time that its tests need without a mutant, and a minute.
 PATIENCE = 3
@@ -46,10 +49,14 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     if try_mutant("none", everything, session.items) != "survived":
         raise session.Failed("the tests must be green without a mutant, in any order; last_failure.txt says more")
     with (FOLDER / "outcomes.jsonl").open("a", buffering=1) as outcomes:
+        kills: Counter[tuple[str, int]] = Counter()
         for name in json.loads((FOLDER / "todo.json").read_text()):
-            tests = sorted(tuple(entry) for entry in reach.get(mangled_name_from_mutant_name(name), []))
+            function = mangled_name_from_mutant_name(name)
+            tests = sorted(reach.get(function, []), key=lambda test: (-kills[function, test[1]], test[0]))
             outcome = try_mutant(name, tests, session.items)
             outcomes.write(json.dumps([name, outcome]) + "\n")
+            if outcome == "killed" and KILLER.exists():
+                kills[function, int(KILLER.read_text())] += 1
     return True
 
 
@@ -92,9 +99,14 @@ def try_mutant(name: str, tests: list[tuple[float, int]], items: list[pytest.Ite
 
     def until_one_fails() -> int:
         set_mutant_under_test(name)
-        chosen = [items[position] for _, position in tests]
-        return int(any(fails(item, later) for item, later in zip(chosen, [*chosen[1:], None], strict=True)))
+        positions = [position for _, position in tests]
+        for position, later in zip(positions, [*positions[1:], None], strict=True):
+            if fails(items[position], None if later is None else items[later]):
+                KILLER.write_text(str(position))
+                return 1
+        return 0
 
+    KILLER.unlink(missing_ok=True)
     usual = sum(seconds for seconds, _ in tests)
     return "killed" if in_fork(until_one_fails, 60 + PATIENCE * usual) else "survived"
 
