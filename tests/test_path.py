@@ -348,3 +348,10 @@ def test_points_with_the_same_features_in_are_in_the_same_basin():
     np.testing.assert_array_equal(one.selected, [0, 2])
     assert one.same_selection(same)
     assert not one.same_selection(other)
+
+
+def test_a_grid_that_begins_just_above_zero_spans_five_too():
+    X, y, _ = sparse_regression(60, 10, 2, sigma=1.0, rng=np.random.default_rng(0))
+    problem = Samples(X, y)
+    grid = default_gammas(problem, 3, np.full(10, gamma_min(problem) - 0.5))
+    np.testing.assert_allclose(grid, [0.5, 3.0, 5.5])
