@@ -6,7 +6,7 @@ BENCH := .venv-bench
 OLDEST := .venv-oldest
 SETUP := pyproject.toml $(wildcard setup.py)
 
-.PHONY: help run test browser docs lint bench real paper kills interrupts fuzz-files search calibration test-oldest fuzz clean
+.PHONY: help run test browser docs lint bench real paper kills interrupts fuzz-files search calibration test-oldest fuzz lock dev-locked licences audit release-check mutation clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -80,5 +80,32 @@ search: $(VENV)/.installed ## how often random restarts find a lower F than the 
 calibration: $(VENV)/.installed ## what inclusions and predictive intervals are worth, write results/paper (ARGS=--quick)
 	$(BIN)/garrote paper calibration $(ARGS)
 
+$(VENV)/.release: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[release]'
+	@touch $@
+
+lock: $(VENV)/.release ## resolve the development environment anew into requirements/dev.lock
+	$(BIN)/python tools/lock.py
+
+dev-locked: requirements/dev.lock ## install exactly the lock, hashes checked, into .venv-locked
+	rm -rf .venv-locked
+	$(PYTHON) -m venv .venv-locked
+	.venv-locked/bin/python -m pip install --quiet --require-hashes --requirement requirements/dev.lock
+	.venv-locked/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	.venv-locked/bin/python -m pip check
+
+licences: $(VENV)/.installed ## write docs/licences.md; fails if a runtime dependency is under the GPL
+	$(BIN)/python tools/licences.py
+
+audit: $(VENV)/.release ## ask for known vulnerabilities of the locked packages, and say how many could be checked
+	$(BIN)/python tools/audit.py
+
+release-check: $(VENV)/.release ## build wheel and sdist, install each into empty environments, run the demo
+	$(BIN)/python tools/release_check.py
+
+mutation: $(VENV)/.installed ## change the mathematics in one place at a time: how many changes do the tests notice?
+	$(BIN)/python -m pip install --quiet mutmut==3.8.0
+	$(BIN)/python tools/mutation/run.py $(ARGS)
+
 clean: ## remove the environments and caches
-	rm -rf .venv* docs/_build docs/_generated docs/auto_gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info
+	rm -rf .venv* .mutation docs/_build docs/_generated docs/auto_gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis build src/*.egg-info

@@ -52,7 +52,8 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {page: [] for page in ("index", "guide", "inclusion", "theory", "reproduction", "benchmarks", "design")}
+PLAIN_PAGES = ("index", "guide", "inclusion", "theory", "reproduction", "benchmarks", "trust", "licences", "design")
+html_sidebars = {page: [] for page in PLAIN_PAGES}
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",

@@ -7,9 +7,9 @@ from scipy.special import logit
 
 from garrote._loops import COMPILED
 from garrote.datasets import sparse_regression
-from garrote.energy import Penalty, evaluate, newton_step
+from garrote.energy import Penalty, evaluate, newton_step, precision
 from garrote.minimise import minimise, minimise_plain
-from garrote.problem import Moments, Samples
+from garrote.problem import Block, Moments, Samples
 
 PROBLEMS = {
     "tall": {"n_samples": 40, "n_features": 6, "n_nonzero": 2, "zeta": 0.5, "sigma": 1.0},
@@ -209,3 +209,69 @@ def test_whitened_block_profiles_the_background_exactly():
         e = block.target - block.root @ part.v
         c = samples.correlations(background.residual(e))
         np.testing.assert_allclose(background.contributions(c, slice(None))[4:], whole.v[4:], rtol=1e-8)
+
+
+def test_near_copies_keep_the_digits_of_an_orthogonal_decomposition():
+    """The Gram matrix squares the condition of X (here 1e5); one refinement by the residual restores the digits."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(60)
+    X = np.column_stack([x, x + 1e-5 * rng.standard_normal(60), rng.standard_normal(60)])
+    y = X @ [1.0, -2.0, 0.5] + rng.standard_normal(60)
+    at = evaluate(block_of(X, y), np.full(3, 500.0), Penalty(np.full(3, -2.0)))
+    ols, *_ = np.linalg.lstsq(X - X.mean(axis=0), y - y.mean(), rcond=None)
+    np.testing.assert_allclose(at.v, ols, rtol=1e-9)
+
+
+def test_features_outside_the_linear_system_count_to_first_order():
+    X, y = problem("tall")
+    m = np.array([0.9, 1e-9, 3e-9, 0.4, 2e-10, 1e-9])
+    at = evaluate(block_of(X, y), logit(m), Penalty(np.full(6, -2.0)))
+    assert set(at.on) == {0, 3}
+    w, beta = printed_primal(centred(X, y), m)
+    np.testing.assert_allclose(at.w, w, rtol=1e-7)
+    np.testing.assert_allclose(at.v, m * w, rtol=1e-7)
+    alone = evaluate(block_of(X, y), np.where(m > 0.1, logit(m), -500.0), Penalty(np.full(6, -2.0)))
+    assert at.noise - alone.noise == pytest.approx(1 / beta - alone.noise, rel=1e-3)
+    assert at.noise < alone.noise
+
+
+@pytest.mark.parametrize("n_features", [1, 10, 1000])
+def test_inclusions_outside_the_linear_system_are_negligible_in_total(n_features):
+    X, y, _ = sparse_regression(20, n_features, 1, sigma=1.0, rng=np.random.default_rng(0))
+    m = np.random.default_rng(1).permutation(np.geomspace(1e-14, 1e-2, n_features))
+    at = evaluate(block_of(X, y), logit(m), Penalty(np.full(n_features, -2.0)))
+    assert np.delete(m, at.on).sum() < 1e-7
+    assert len(at.on) < max(2, n_features)
+
+
+def test_without_any_inclusion_nothing_is_explained():
+    X, y = problem("tall")
+    at = evaluate(block_of(X, y), np.full(6, -300.0), Penalty(np.full(6, -2.0)))
+    assert at.noise == pytest.approx(y.var(), rel=1e-12)
+    np.testing.assert_allclose(at.w, centred(X, y).b / X.var(axis=0), rtol=1e-10)
+    assert at.free_energy == pytest.approx(20 * (1 + np.log(2 * np.pi * y.var())), rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_precision_is_bounded_relative_to_the_variance_of_y(scale):
+    X, y = problem("tall")
+    block = block_of(X, scale * y)
+    penalty = Penalty(np.full(6, -2.0))
+    assert precision(0.0, penalty, block) == pytest.approx(1e20 / (scale**2 * y.var()), rel=1e-9)
+    assert precision(scale**2, penalty, block) == pytest.approx(scale**-2)
+
+
+def test_target_of_an_overwhelming_feature_is_cut_where_m_is_one():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2000, 1))
+    at = evaluate(block_of(x, x[:, 0] + 0.01 * rng.standard_normal(2000)), np.array([5.0]), Penalty(np.array([-2.0])))
+    assert at.target[0] == 500.0
+
+
+def test_moments_that_are_indefinite_by_rounding_share_the_weight_of_copies_evenly():
+    """A published correlation matrix is rounded: copies correlate by a little more than 1."""
+    gram = np.array([[1.0, 1.0 + 4e-11], [1.0 + 4e-11, 1.0]])
+    block = Block(np.arange(2), np.ones(2), gram, np.array([0.5, 0.5]), 1.0, 50.0)
+    at = evaluate(block, np.full(2, 500.0), Penalty(np.full(2, -2.0)))
+    np.testing.assert_allclose(at.v, [0.25, 0.25], rtol=1e-6)
+    assert at.noise == pytest.approx(0.75, rel=1e-6)

@@ -1,18 +1,23 @@
 """The path: as low in F as the printed algorithm and lower, its grid, its branches, its stop, its sparse storage."""
 
+import re
+
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
 from oracle import printed_path
 from scipy.special import expit, logit
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from garrote import garrote_path
 from garrote.datasets import example1, example2, sparse_regression
-from garrote.path import default_gammas, gamma_min, trace
+from garrote.energy import Energy
+from garrote.minimise import Descent
+from garrote.path import Point, Search, default_gammas, gamma_min, trace, wide_gammas
 from garrote.problem import Samples
 from garrote.solve import solve
-from garrote.workingset import Model, WorkingSet
+from garrote.workingset import Found, Model, WorkingSet
 
 INSTANCES = 20
 
@@ -174,3 +179,179 @@ def test_paths_are_sequences_of_solutions():
     np.testing.assert_allclose(path.coefs.toarray()[:, 3], path[3].v)
     np.testing.assert_allclose(path.inclusions.toarray()[:, 3], path[3].m)
     assert path.n_factorizations >= path.n_iter > 0
+
+
+def test_no_grid_is_the_default_grid():
+    X, y, _ = sparse_regression(60, 10, 2, sigma=1.0, rng=np.random.default_rng(0))
+    np.testing.assert_allclose(garrote_path(X, y, gammas=None).gammas, default_gammas(Samples(X, y), 50))
+
+
+@pytest.mark.parametrize(("argument", "value"), [("ridge", -1.0), ("tol", -1e-9), ("max_iter", 0)])
+def test_bad_arguments_are_named_first(argument, value):
+    X, y, _ = sparse_regression(20, 3, 1, sigma=1.0, rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match=f"^{argument} is "):
+        garrote_path(X, y, **{argument: value})
+
+
+@pytest.mark.parametrize("gammas", [0, -3, 2.5, True, "many"])
+@pytest.mark.parametrize("grid", [default_gammas, wide_gammas])
+def test_a_number_of_gammas_that_is_none_is_refused_with_its_value(grid, gammas):
+    X, y, _ = sparse_regression(20, 3, 1, sigma=1.0, rng=np.random.default_rng(0))
+    expected = f"gammas is {gammas!r}; give the number of grid points (at least 1) or the grid itself."
+    with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
+        grid(Samples(X, y), gammas)
+    assert len(grid(Samples(X, y), 1)) == 1
+
+
+def test_prior_log_odds_move_the_default_grid():
+    X, y, _ = sparse_regression(60, 10, 2, sigma=1.0, rng=np.random.default_rng(0))
+    odds = np.linspace(-1.0, 2.0, 10)
+    path = garrote_path(X, y, gammas=5, prior_log_odds=odds)
+    rho = np.array([np.corrcoef(x, y)[0, 1] ** 2 for x in X.T])
+    assert path.gammas[0] == pytest.approx(logit(1e-3) - (30 * rho + odds).max())
+
+
+@pytest.mark.parametrize("grid", [default_gammas, wide_gammas])
+def test_where_prior_log_odds_put_the_grid_above_zero_it_spans_five(grid):
+    X, y, _ = sparse_regression(60, 10, 2, sigma=1.0, rng=np.random.default_rng(0))
+    odds = np.full(10, -60.0)
+    lowest = gamma_min(Samples(X, y), odds)
+    assert lowest > 0
+    np.testing.assert_allclose(grid(Samples(X, y), 11, odds), np.linspace(lowest, lowest + 5.0, 11))
+
+
+def test_where_nothing_varies_the_grid_begins_at_the_log_odds_of_epsilon():
+    y = np.random.default_rng(0).standard_normal(20)
+    assert gamma_min(Samples(np.ones((20, 3)), y), epsilon=0.01) == pytest.approx(logit(0.01))
+    assert gamma_min(Samples(np.column_stack([y, y**2]), np.ones(20)), epsilon=0.01) == pytest.approx(logit(0.01))
+
+
+def test_the_wide_grid_falls_in_equal_ratios_and_goes_on_into_the_dense_regime():
+    X, y, _ = sparse_regression(60, 10, 2, sigma=0.1, rng=np.random.default_rng(0))
+    grid = wide_gammas(Samples(X, y), 40)
+    assert len(grid) == 40
+    sparse_part, dense_part = grid[:35], grid[35:]
+    assert sparse_part[0] == pytest.approx(gamma_min(Samples(X, y)))
+    assert sparse_part[-1] == pytest.approx(-0.3)
+    np.testing.assert_allclose(np.diff(np.log(-sparse_part)), np.log(sparse_part[1] / sparse_part[0]))
+    np.testing.assert_allclose(dense_part, [0.0, 0.5, 2.0, 4.5, 8.0])
+
+
+def test_fewer_steps_are_allowed_and_a_looser_tolerance_needs_fewer():
+    X, y, _ = sparse_regression(50, 20, 5, zeta=0.9, sigma=0.5, rng=np.random.default_rng(0))
+    with pytest.warns(ConvergenceWarning, match="did not converge in 1 steps"):
+        garrote_path(X, y, gammas=5, max_iter=1)
+    rough, fine = (garrote_path(X, y, gammas=10, tol=tol) for tol in (1e-2, 1e-10))
+    assert rough.n_iter < fine.n_iter
+    assert max(solution.residual for solution in fine) <= 1e-10
+
+
+def test_constant_columns_shift_every_recorded_free_energy():
+    X, y = example1(np.random.default_rng(3)).merged
+    grid = np.linspace(-30.0, -5.0, 12)
+    plain = garrote_path(X, y, gammas=grid)
+    wide = garrote_path(np.column_stack([np.ones((len(y), 2)), X]), y, gammas=grid)
+    shift = -2 * np.log1p(np.exp(grid))
+    for name in ("free_energies", "free_energy_up", "free_energy_down"):
+        np.testing.assert_allclose(getattr(wide, name), getattr(plain, name) + shift, rtol=1e-9)
+    assert (wide.n_passes, wide.n_iter, wide.n_factorizations) == (plain.n_passes, plain.n_iter, plain.n_factorizations)
+
+
+def test_a_path_on_a_constant_y_is_empty_and_free():
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    path = garrote_path(X, np.ones(20), gammas=[-4.0, -2.0])
+    np.testing.assert_array_equal(path.gammas, [-4.0, -2.0])
+    assert (path.stopped, path.n_passes, path.n_factorizations, path.n_iter) == ("", 0, 0, 0)
+    np.testing.assert_array_equal(path.free_energy_up, path.free_energies)
+    np.testing.assert_array_equal(path.free_energy_down, path.free_energies)
+    np.testing.assert_array_equal(path.coefs.toarray(), np.zeros((3, 2)))
+    np.testing.assert_allclose(path[1].m, expit(-2.0))
+
+
+def search(X, y, grid, ridge=0.0):
+    return Search(Samples(X, y), np.asarray(grid), Model(ridge=ridge), 1e-8, 1000)
+
+
+def found(m, *, at_rest=True, outside=0.0, converged=True, free_energy=0.0, n_iter=3):
+    """A descent that ended with these inclusions."""
+    m = np.asarray(m, dtype=float)
+    end = Energy(logit(m), m, m, m, 1.0, free_energy, m, 0.0)
+    return Found(Descent(end, n_iter=n_iter, converged=converged), outside_mass=outside, at_rest=at_rest)
+
+
+def test_what_counts_as_overfitting():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((21, 20)), rng.standard_normal(21)
+    wide = search(X, y, [-5.0, -4.0])  # 20 features, 21 samples: they can interpolate
+    tall = search(X[:, :19], y, [-5.0, -4.0])
+    ten, eleven = np.repeat([0.9, 0.01], 10), np.repeat([0.9, 0.01], [11, 9])
+    assert wide.overfits(found(ten)) == ""
+    assert wide.overfits(found(eleven)) == ("11 features are selected from 21 samples: the fit begins to interpolate")
+    assert wide.overfits(found(ten, at_rest=False)) == (
+        "unselected features together begin to explain y, and no solution comes to rest"
+    )
+    # unselected features may hold as much as the selected ones, and at least 0.05 of the samples
+    assert wide.overfits(found([0.9, 0.4, 0.4])) == ""
+    assert wide.overfits(found([0.4, 0.4])) == ""
+    assert wide.overfits(found([0.4, 0.4, 0.4])) == (
+        "unselected features hold a total inclusion of 1.2, the selected ones 0"
+    )
+    assert wide.overfits(found([0.9, 0.4, 0.4], outside=0.7)) == (
+        "unselected features hold a total inclusion of 1.5, the selected ones 0.9"
+    )
+    for case in (found(eleven), found(ten, at_rest=False), found([0.4] * 10)):
+        assert tall.overfits(case) == ""
+
+
+def test_a_point_is_kept_only_if_it_is_sound_and_lower():
+    rng = np.random.default_rng(0)
+    tries = search(rng.standard_normal((30, 3)), rng.standard_normal(30), [-5.0])
+    first = Point(found([0.9, 0.1, 0.1], free_energy=1.0), "up")
+    tries.best = [first]
+    for refused in (
+        found([0.1, 0.9, 0.1], free_energy=1.0),
+        found([0.1, 0.9, 0.1], free_energy=1.0 - 0.5e-7),
+        found([0.1, 0.9, 0.1], free_energy=0.0, converged=False),
+    ):
+        assert not tries.keep(0, Point(refused, "down"))
+        assert tries.best == [first]
+    out_of_steps = Point(found([0.1, 0.9, 0.1], free_energy=0.5, converged=False, n_iter=1000), "down")
+    lower = Point(found([0.1, 0.1, 0.9], free_energy=0.25), "down")
+    for better in (out_of_steps, lower):
+        assert tries.keep(0, better)
+        assert tries.best == [better]
+
+
+def test_the_end_of_a_path_where_free_energy_rises_is_cut_off():
+    rng = np.random.default_rng(0)
+    tries = search(rng.standard_normal((30, 3)), rng.standard_normal(30), [-5.0, -4.0, -3.0, -2.0])
+    tries.best = [Point(found([0.1], free_energy=f), "up") for f in (3.0, 2.0, 2.5, 2.75)]
+    tries.up, tries.down = [3.0, 2.0, 2.5, 2.75], [3.0, 2.0, 2.5, 2.75]
+    reason = tries.trim()
+    assert reason == "solutions of lower free energy hold more inclusion in unselected than in selected features"
+    assert [point.free_energy for point in tries.best] == tries.up == tries.down == [3.0, 2.0]
+    assert tries.trim() == ""
+    assert len(tries.best) == 2
+
+
+def test_features_are_added_by_exchange_only_where_the_prior_expects_less_than_one():
+    rng = np.random.default_rng(0)
+    few = search(rng.standard_normal((10, 19)), rng.standard_normal(10), [-5.0])
+    many = search(rng.standard_normal((10, 20)), rng.standard_normal(10), [-5.0])
+    assert few.additions_mean_something(5.0)
+    assert many.additions_mean_something(-np.log(20.0) - 0.01)
+    assert not many.additions_mean_something(-np.log(20.0) + 0.01)
+
+
+def test_points_with_the_same_features_in_are_in_the_same_basin():
+    one, same, other = (Point(found(m), "up") for m in ([0.9, 0.2, 0.6], [0.99, 0.01, 0.7], [0.9, 0.6, 0.2]))
+    np.testing.assert_array_equal(one.selected, [0, 2])
+    assert one.same_selection(same)
+    assert not one.same_selection(other)
+
+
+def test_a_grid_that_begins_just_above_zero_spans_five_too():
+    X, y, _ = sparse_regression(60, 10, 2, sigma=1.0, rng=np.random.default_rng(0))
+    problem = Samples(X, y)
+    grid = default_gammas(problem, 3, np.full(10, gamma_min(problem) - 0.5))
+    np.testing.assert_allclose(grid, [0.5, 3.0, 5.5])

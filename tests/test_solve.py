@@ -1,5 +1,8 @@
 """One γ: monotone, stationary, robust; with given β and given starts."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from fuzzing import fuzz
@@ -12,7 +15,7 @@ from garrote.datasets import correlated_inputs, outputs, random_support, sparse_
 from garrote.energy import Penalty, evaluate
 from garrote.minimise import ROUNDING, minimise, rounding_error
 from garrote.problem import Samples
-from garrote.solve import solve
+from garrote.solve import solve, warn_unconverged
 from garrote.workingset import UNCERTAIN_MASS
 
 
@@ -124,3 +127,108 @@ def test_evaluate_at_the_solution_reproduces_it():
     block = Samples(X, y).block(np.arange(20))
     at = evaluate(block, np.clip(logit(solution.m), -500, 500), Penalty(np.full(20, -4.0)))
     assert at.free_energy == pytest.approx(solution.free_energy, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [("gamma", np.nan), ("ridge", -1.0), ("beta", 0.0), ("tol", -1e-9), ("max_iter", 0), ("start", ["a", "b", "c"])],
+)
+def test_bad_arguments_are_named_first(argument, value):
+    X, y, _ = sparse_regression(20, 3, 1, sigma=1.0, rng=np.random.default_rng(0))
+    with pytest.raises(ValueError, match=f"^{argument} is "):
+        solve(X, y, **{"gamma": -2.0, argument: value})
+
+
+@pytest.mark.parametrize("start", [[0.5, 0.5], [0.5, 0.5, 1.5], [-0.1, 0.5, 0.5], [[0.5, 0.5, 0.5]]])
+def test_starts_that_are_no_inclusions_are_refused_with_their_shape(start):
+    X, y, _ = sparse_regression(20, 3, 1, sigma=1.0, rng=np.random.default_rng(0))
+    with pytest.raises(
+        ValueError, match=r"^start must hold 3 inclusions between 0 and 1, one per feature; got \("
+    ) as e:
+        solve(X, y, gamma=-2.0, start=start)
+    assert str(np.shape(start)) in str(e.value)
+
+
+def test_prior_log_odds_are_added_to_gamma():
+    X, y, _ = sparse_regression(40, 5, 2, sigma=1.0, rng=np.random.default_rng(0))
+    shifted = solve(X, y, gamma=-4.0, prior_log_odds=np.full(5, 1.5))
+    np.testing.assert_allclose(shifted.m, solve(X, y, gamma=-2.5).m, rtol=1e-6)
+    with pytest.raises(ValueError, match="prior_log_odds"):
+        solve(X, y, gamma=-4.0, prior_log_odds=np.zeros(4))
+
+
+@pytest.mark.parametrize("odds", [None, np.array([0.0, 1.0, -2.0])])
+@pytest.mark.parametrize("constant", ["y", "X"])
+def test_where_nothing_can_be_explained_inclusions_are_their_prior(constant, odds):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((20, 3)), rng.standard_normal(20)
+    if constant == "y":
+        y[:] = 2.0
+    else:
+        X[:] = 1.0
+    solution = solve(X, y, gamma=-1.5, prior_log_odds=odds)
+    prior = -1.5 + (np.zeros(3) if odds is None else odds)
+    np.testing.assert_allclose(solution.m, expit(prior), rtol=1e-12)
+    assert (solution.n_iter, solution.residual, solution.branch) == (0, 0.0, "given")
+    np.testing.assert_array_equal(solution.v, 0.0)
+    if constant == "X":
+        expected = 10 * (1 + np.log(2 * np.pi * y.var())) - np.log1p(np.exp(prior)).sum()
+        assert solution.free_energy == pytest.approx(expected, rel=1e-12)
+        assert solution.beta == pytest.approx(1 / y.var())
+
+
+def test_smaller_tolerance_is_met_in_more_steps():
+    X, y, _ = sparse_regression(50, 20, 5, zeta=0.9, sigma=0.5, rng=np.random.default_rng(0))
+    rough, fine = (solve(X, y, gamma=-3.0, tol=tol) for tol in (1e-1, 1e-10))
+    assert rough.n_iter < fine.n_iter
+    assert fine.residual <= 1e-10 < rough.residual <= 1e-1
+    assert fine.branch == "given"
+
+
+def test_half_is_not_selected():
+    X, y, _ = sparse_regression(20, 3, 1, sigma=1.0, rng=np.random.default_rng(0))
+    solution = replace(
+        solve(X, y, gamma=-2.0), features=np.array([2, 0, 1]), inclusion=np.array([0.9, 0.5, 0.7]), slab=np.ones(3)
+    )
+    np.testing.assert_array_equal(solution.selected, [1, 2])
+
+
+def test_the_warning_names_the_worst_of_several_runs():
+    X, y, _ = sparse_regression(50, 20, 5, zeta=0.9, sigma=0.5, rng=np.random.default_rng(0))
+    block = Samples(X, y).block(np.arange(20))
+    theta = np.full(20, -3.0)
+    bad, worse, good = (
+        minimise(block, theta, Penalty(np.full(20, gamma)), max_iter=steps)
+        for gamma, steps in ((-6.0, 1), (-3.0, 1), (-3.0, 500))
+    )
+    if bad.end.residual > worse.end.residual:
+        bad, worse = worse, bad
+    with pytest.warns(
+        ConvergenceWarning, match=r"^2 of 3 solutions did not converge in 7 steps; the worst, at"
+    ) as seen:
+        warn_unconverged([(-1.0, bad), (-2.0, worse), (-3.0, good)], 1e-8, 7)
+    (warning,) = seen
+    assert f"gamma = -2, has |Δm| = {worse.end.residual:.1e} > tol = 1.0e-08. Increase max_iter," in str(
+        warning.message
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_unconverged([(-3.0, good)], 1e-8, 7)
+
+
+def test_constant_columns_add_the_free_energy_of_their_prior():
+    X, y, _ = sparse_regression(30, 3, 1, sigma=1.0, rng=np.random.default_rng(0))
+    wide = np.column_stack([X[:, 0], np.ones(30), X[:, 1:], np.full(30, 7.0)])
+    odds = np.array([0.0, 1.0, 0.0, 0.0, -3.0])
+    plain, more = solve(X, y, gamma=-2.0), solve(wide, y, gamma=-2.0)
+    assert more.free_energy == pytest.approx(plain.free_energy - 2 * np.log1p(np.exp(-2.0)), rel=1e-10)
+    more = solve(wide, y, gamma=-2.0, prior_log_odds=odds)
+    expected = plain.free_energy - np.log1p(np.exp(-1.0)) - np.log1p(np.exp(-5.0))
+    assert more.free_energy == pytest.approx(expected, rel=1e-10)
+    np.testing.assert_allclose(more.m[[1, 4]], expit([-1.0, -5.0]), rtol=1e-12)
+
+
+def test_given_beta_and_perfect_fits_bound_the_reported_beta():
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    y = 1e5 * X[:, 0]
+    assert solve(X, y, gamma=-2.0, start=[1.0, 0.0]).beta <= 1e20 / y.var() * (1 + 1e-9)

@@ -159,7 +159,8 @@ def make_solution(active: WorkingSet, gamma: float, found: Found, branch: str) -
         inclusion=inclusion,
         slab=slab,
         beta=model.beta or 1.0 / max(end.noise, NOISE_FLOOR * problem.sigma2_y),
-        free_energy=found.free_energy + _constant_columns(problem, gamma, model),
+        free_energy=found.free_energy
+        + _free_energy_of_priors(problem, gamma, model, np.concatenate([problem.varying, problem.unpenalized])),
         n_iter=found.run.n_iter,
         residual=end.residual,
         branch=branch,
@@ -180,7 +181,8 @@ def empty_solution(problem: Problem, gamma: float, model: Model) -> Solution:
         inclusion=inclusion,
         slab=slab,
         beta=1.0 / noise,
-        free_energy=0.5 * problem.n_samples * (1.0 + math.log(2.0 * math.pi * noise)),
+        free_energy=0.5 * problem.n_samples * (1.0 + math.log(2.0 * math.pi * noise))
+        + _free_energy_of_priors(problem, gamma, model, problem.unpenalized),
         n_iter=0,
         residual=0.0,
         branch="given",
@@ -189,15 +191,14 @@ def empty_solution(problem: Problem, gamma: float, model: Model) -> Solution:
     )
 
 
-def _constant_columns(problem: Problem, gamma: float, model: Model) -> float:
-    """F of the columns that do not vary: −log(1 + e^γ) each, since they stay at their prior."""
-    if len(problem.varying) + len(problem.unpenalized) == problem.n_features:
+def _free_energy_of_priors(problem: Problem, gamma: float, model: Model, others: Index) -> float:
+    """F of the features that stay at their prior, −log(1 + e^γ) each; ``others`` do not."""
+    if len(others) == problem.n_features:
         return 0.0
     prior = np.full(problem.n_features, gamma)
     if model.prior_log_odds is not None:
         prior += model.prior_log_odds
-    elsewhere = np.concatenate([problem.varying, problem.unpenalized])
-    return -float(np.logaddexp(0.0, np.delete(prior, elsewhere)).sum())
+    return -float(np.logaddexp(0.0, np.delete(prior, others)).sum())
 
 
 def warn_unconverged(runs: list[tuple[float, Descent]], tol: float, max_iter: int) -> None:
