@@ -401,8 +401,8 @@ class Search:
     def undecided(self, found: Found) -> bool:
         """Whether many features, more than are in the model, are half in it: to exchange single ones means nothing."""
         m = found.run.end.m
-        half_in = np.count_nonzero(m > UNDECIDED) - np.count_nonzero(m > 0.5)
-        return bool(half_in > max(np.count_nonzero(m > 0.5), MANY_UNDECIDED))
+        selected, half_in = int((m > 0.5).sum()), int(((m > UNDECIDED) & (m <= 0.5)).sum())
+        return half_in > max(selected, MANY_UNDECIDED)
 
     def additions_mean_something(self, gamma: float) -> bool:
         """Whether exchange may add features: not where the prior alone expects one of very many useless ones.

@@ -120,7 +120,6 @@ def condense(
 ) -> tuple[Any, Array, Any, Sequence[Split]]:
     """Few rows in the place of very many in memory, for the rows of every part of every split: one pass over X."""
     n_samples, n_features = design.shape
-    y = check_outputs(y, n_samples)
     group, n_groups = row_groups(n_samples, splits)
     n_rows = n_features + 2
     if design.remote or n_features > Samples.ONE_BLOCK or n_samples < FEWER * n_groups * n_rows:
