@@ -423,7 +423,8 @@ class Search:
 
     def tidy(self) -> None:
         """Let go of the features that entered the working set only for points that were not kept."""
-        self.active.shrink(max(len(point.theta) for point in self.best))
+        if not self.active.whole:
+            self.active.shrink(max(len(point.theta) for point in self.best))
 
     def overfits(self, found: Found) -> str:
         """Why lowest F no longer means best here, or ''.

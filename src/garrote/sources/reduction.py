@@ -122,7 +122,7 @@ def condense(
     n_samples, n_features = design.shape
     group, n_groups = row_groups(n_samples, splits)
     n_rows = n_features + 2
-    if design.remote or n_features > Samples.ONE_BLOCK or n_samples < FEWER * n_groups * n_rows:
+    if not splits or design.remote or n_features > Samples.ONE_BLOCK or n_samples < FEWER * n_groups * n_rows:
         return design, y, sample_weight, splits
     y = check_outputs(y, n_samples)
     weights = np.ones(n_samples) if sample_weight is None else check_weights(sample_weight, y)
