@@ -12,7 +12,7 @@ from pathlib import Path
 BOUNDED = re.compile(r"(?P<name>[\w-]+)(\[[\w,]+\])?>=(?P<version>[\d.]+)(,<[\d.]+)?")
 
 #: Extras for those who develop the library.
-DEVELOPMENT = {"test", "lint", "docs"}
+DEVELOPMENT = {"test", "lint", "docs", "release"}
 
 
 def oldest(project: dict) -> list[str]:
