@@ -124,9 +124,9 @@ def test_folds_of_a_run_with_other_restarts_are_not_taken_over():
     class Notes(Watch):
         identities: list = []  # noqa: RUF012
 
-        def begin(self, n_parts, identity):
+        def begin(self, n_parts, identity, shape):
             self.identities.append(identity)
-            return super().begin(n_parts, identity)
+            return super().begin(n_parts, identity, shape)
 
     with watched_by(Notes()):
         for options in ({}, {"n_restarts": 1, "random_state": 0}, {"n_restarts": 1, "random_state": 1}):

@@ -21,7 +21,7 @@ class Recorder(Watch):
         self.known, self.live = known, live
         self.steps, self.parts = [], {}
 
-    def begin(self, n_parts, identity):
+    def begin(self, n_parts, identity, shape):
         self.n_parts, self.identity = n_parts, identity
         return list(self.known or [None] * n_parts)
 

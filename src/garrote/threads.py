@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Lock
+from threading import RLock
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -32,7 +32,7 @@ class _HeldBlas:
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()  # an interrupt may leave it held: the same thread goes on
         self._holders = 0
         self._controller: ThreadpoolController | None = None
         self._limit: Any = None
