@@ -12,13 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import RLock
+from threading import Lock
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+#: Seconds after which a lock, which is held for milliseconds, counts as lost.
+PATIENCE = 1.0
 
 #: Threads that a pass over X may use.
 _allowed: ContextVar[int] = ContextVar("allowed", default=1)
@@ -32,14 +35,15 @@ class _HeldBlas:
     """
 
     def __init__(self) -> None:
-        self._lock = RLock()  # an interrupt may leave it held: the same thread goes on
+        self._lock = Lock()
         self._holders = 0
         self._controller: ThreadpoolController | None = None
         self._limit: Any = None
 
     def hold(self) -> int:
         """Hold BLAS to one thread; how many threads that took from it, at least one."""
-        with self._lock:
+        lock = self._taken_lock()
+        try:
             self._holders += 1
             if self._holders > 1:
                 return 1
@@ -48,12 +52,25 @@ class _HeldBlas:
             had = max((library["num_threads"] for library in self._controller.info()), default=1)
             self._limit = self._controller.limit(limits=1)
             return had
+        finally:
+            lock.release()
 
     def release(self) -> None:
-        with self._lock:
+        lock = self._taken_lock()
+        try:
             self._holders -= 1
-            if self._holders == 0:
+            if self._holders == 0 and self._limit is not None:
                 self._limit.restore_original_limits()
+        finally:
+            lock.release()
+
+    def _taken_lock(self) -> Lock:
+        """The lock, taken; a new one where an interrupt, just before a release, left the old one taken for ever."""
+        lock = self._lock
+        if not lock.acquire(timeout=PATIENCE):
+            lock = self._lock = Lock()
+            lock.acquire()
+        return lock
 
 
 _blas = _HeldBlas()
