@@ -49,7 +49,7 @@ def check_home_page(browser, site, width):  # noqa: F811
         page = seen.page
         assert page.locator("h1").inner_text().startswith("garrote")
         assert page.locator("article img").evaluate("(image) => image.naturalWidth") > 1000
-        assert page.locator("article .sd-card").count() == 6
+        assert page.locator("article .sd-card").count() == 7
         assert seen.overflow <= 0
         page.locator("article .sd-card").first.click()
         assert page.locator("h1").inner_text().startswith("User guide")

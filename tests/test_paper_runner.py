@@ -180,12 +180,12 @@ def test_bad_arguments_are_explained(arguments, message):
 def test_ctrl_c_says_how_to_go_on(tmp_path):
     """The whole command, with worker processes, interrupted as a terminal does: every process of the group gets it."""
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "paper", "table2", "--n-jobs", "2", "--out", tmp_path],
+        [sys.executable, "-c", COMMAND, "paper", "fig-noise", "--n-jobs", "2", "--out", tmp_path],
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
-    kept = tmp_path / CACHE / "table2"
+    kept = tmp_path / CACHE / "fig-noise"
     deadline = time.monotonic() + 120
     while not (kept.exists() and len(list(kept.glob("*.json"))) >= 3) and time.monotonic() < deadline:
         time.sleep(0.1)
