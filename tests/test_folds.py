@@ -8,7 +8,9 @@ from sklearn.model_selection import KFold, RepeatedKFold
 
 from garrote import VariationalGarroteCV
 from garrote.design import DenseDesign
+from garrote.problem import Samples
 from garrote.sources import reduction
+from garrote.units import Units
 
 
 @pytest.fixture
@@ -90,3 +92,12 @@ def test_overflow_is_still_refused(tall):
     X[3, 2] = 1e300
     with pytest.raises(ValueError, match="overflow"):
         VariationalGarroteCV().fit(X, y)
+
+
+def test_the_kept_block_is_that_of_the_features_in_their_order_and_units(tall):
+    X, y, _ = tall
+    samples = Samples(X, y)
+    whole = samples.block(samples.varying)
+    assert_allclose(samples.block(samples.varying[::-1]).gram, whole.gram[::-1, ::-1], rtol=1e-9, atol=1e-12)
+    scaled = samples.in_units(Units(np.full(X.shape[1], 4.0), 2.0))
+    assert_allclose(scaled.block(samples.varying).gram, whole.gram / 16.0, rtol=1e-9, atol=1e-12)

@@ -235,6 +235,7 @@ class Samples(Problem):
 
     def in_units(self, units: Units) -> Samples:
         other = copy(self)
+        other.__dict__.pop("_whole_block", None)  # it is in the old units
         other.design = in_units(self.design, units.x)
         other.x_mean, other.chi = self.x_mean / units.x, self.chi / units.x / units.x
         other.y, other.y_mean = self.y / units.y, self.y_mean / units.y
@@ -301,7 +302,7 @@ class Samples(Problem):
         return np.asfortranarray(r[:width, :width]), r[:width, width].copy(), float(r[width, width] ** 2)
 
     def block(self, features: Index, *, shorten: bool = True) -> Block:
-        if shorten and len(features) == len(self.varying):
+        if shorten and np.array_equal(features, self.varying):
             return replace(self._whole_block)  # a copy, for its kernel is not to be shared
         return self._block(features, shorten)
 
