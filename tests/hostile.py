@@ -13,6 +13,7 @@ import random
 import shutil
 import warnings
 import zipfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -145,7 +146,7 @@ def rezip(data: bytes, rng: random.Random, tokens: list[bytes]) -> bytes:
 # ---- formats -------------------------------------------------------------------------------------------------
 
 
-class Format:
+class Format(ABC):
     """Valid files of one kind in a folder, their mutants, and the reader."""
 
     name: str
@@ -159,16 +160,16 @@ class Format:
         for name, content in self.valid.items():
             (self.folder / name).write_bytes(content)
 
+    @abstractmethod
     def make(self) -> dict[str, bytes]:
         """Valid files by name."""
-        raise NotImplementedError
 
     def mutant(self, name: str, rng: random.Random) -> bytes:
         return mutate(self.valid[name], rng, TOKENS[self.name])
 
+    @abstractmethod
     def use(self, name: str) -> None:
         """Read the file of that name, and do with it what a user would."""
-        raise NotImplementedError
 
     def attempt(self, seed: int) -> str:
         """Read one mutant; what came of it."""
