@@ -192,12 +192,12 @@ class Background:
     def at(self, gamma: float) -> Background:
         """The same features at another γ: their inclusions are proportional to e^γ."""
         factor = float(np.exp(min(gamma - self.gamma, 5.0)))
-        if factor == 1.0:
-            return self
-        scaled = {
-            name: factor * getattr(self, name) for name in ("scale", "fit", "penalty", "mass", "bernoulli", "explained")
-        }
-        return replace(self, gamma=gamma, **scaled)
+        return self if factor == 1.0 else replace(self.scaled(factor), gamma=gamma)
+
+    def scaled(self, factor: float) -> Background:
+        """The same background with all inclusions larger by a factor."""
+        linear = ("scale", "fit", "penalty", "mass", "bernoulli", "explained")
+        return replace(self, **{name: factor * getattr(self, name) for name in linear})
 
     def subtract(self, block: Block) -> Block:
         assert block.root is not None and block.target is not None

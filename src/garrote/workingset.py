@@ -1,9 +1,9 @@
 """Many features: a growing working set, and safe bounds on what all the others could do.
 
 Most inclusions are negligible, about e^γ. Only the features of the working set form a Block. For the others it is
-enough to know c_i = ⟨x_i r⟩ for a reference residual r_ref: since then |c_i| can have moved by at most
-√χ_ii ‖r − r_ref‖, and of very many features by about that over √n_samples on average. So their inclusions, and how
-uncertain these are, follow without a look at X. A new pass over X is made only when one of them could have become
+enough to know c_i = ⟨x_i r⟩ for a reference residual r_ref. With r = a·r_ref + r_⊥, c_i has become a·c_i and something
+of at most √χ_ii ‖r_⊥‖, for a column in any direction but a few about that over √n_samples. So their inclusions, and
+how uncertain these are, follow without a look at X. A new pass over X is made only when one of them could have become
 likely, or when the uncertain inclusions sum to more than a tolerance.
 
 Together, very many negligible features still explain a little of y. That *background* is kept as one vector over the
@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
@@ -28,14 +29,20 @@ from garrote.problem import Block, Problem, Samples
 #: Outside features may be uncertain by this much total inclusion per sample before X is looked at again.
 UNCERTAIN_MASS = 2e-3
 
-#: Very many features together move by so many standard deviations at most.
-TYPICAL = 2.0
+#: Very many features together move by so many standard deviations at most, a single one by so many.
+TYPICAL, UNLIKELY = 1.0, 8.0
+
+#: The part a of a reference residual that is at least taken to be left.
+LEAST_ALONG = 0.1
 
 #: X is looked at again when the inclusion of a single outside feature could have grown by this much.
-REACH = 0.2
+REACH = 0.1
 
 #: The background is renewed when the variance that it explains has changed by this fraction of the noise.
 STALE_BACKGROUND = 2e-2
+
+#: And X is looked at again when it has changed by this factor.
+FAR = 1.5
 
 #: Weight of the newest correlations, where a background is found by repetition.
 MIXING = 0.7
@@ -89,6 +96,14 @@ class Found:
     @property
     def free_energy(self) -> float:
         return self.run.end.free_energy + self.outside_energy
+
+
+class SinceLook(NamedTuple):
+    """How the residual has moved since X was looked at: r = a·r_ref + r_⊥, in terms of what was seen then."""
+
+    kappa: float  #: κa², so that κa²z² is the evidence of a feature
+    shrunk: float  #: a²
+    moved: float  #: ‖r_⊥‖/a
 
 
 class WorkingSet:
@@ -172,17 +187,27 @@ class WorkingSet:
             self.n_iter += run.n_iter
             if self.whole:
                 return Found(run)
-            theta, kappa = run.end.theta, self._kappa(run)
-            found = self._found(run, gamma, kappa, background)
-            found.looked = looked
             residual = self._residual(block, run, background)
-            if not self._stale(gamma, kappa, run.end.noise, residual, background):
+            theta, since = run.end.theta, self._since_look(run, residual)
+            found = self._found(run, gamma, since.kappa, background)
+            found.looked = looked
+            change = self._change_of_background(gamma, since, run.end.noise, background)
+            if isinstance(background, Background) and change != 1.0 and 1.0 / FAR < change * background.scale < FAR:
+                self.background = background.scaled(change**MIXING)
+                continue
+            if change == 1.0 and not self._uncertain(gamma, since, background):
                 break
             if give_up is not None and give_up(found):
                 break
-            width = len(self.features)
-            self._refresh(gamma, kappa, run.end.noise, residual)
-            looked = len(self.features) == width
+            looked = not self._refresh(gamma, run, residual, since)
+            outside = float(self.outside.mass(gamma, self._kappa(run)).sum())
+            if outside > HEAVY * self.problem.n_samples:
+                found = replace(found, outside_mass=outside, looked=looked)
+                if give_up is not None and give_up(found):  # the dual costs as much as n_samples passes
+                    break
+                self.background = self._diffuse(gamma, self._kappa(run), entered=not looked)
+            elif isinstance(self.background, DiffuseBackground):
+                self.background = None
         else:
             run.converged = found.at_rest = False
         return found
@@ -238,37 +263,50 @@ class WorkingSet:
         beta = self.model.beta or 1.0 / max(run.end.noise, NOISE_FLOOR * self.problem.sigma2_y)
         return 0.5 * beta * self.problem.n_samples / (1.0 + self.model.ridge)
 
-    def _stale(
-        self, gamma: float, kappa: float, noise: float, residual: Array, background: BackgroundLike | None
-    ) -> bool:
-        """Whether the outside features may matter more, or otherwise, than what is known of them."""
+    def _since_look(self, run: Descent, residual: Array) -> SinceLook:
+        along = float(residual @ self.residual) / max(float(self.residual @ self.residual), np.finfo(np.float64).tiny)
+        a = max(along, LEAST_ALONG)
+        return SinceLook(self._kappa(run) * a**2, a**2, float(np.linalg.norm(residual - a * self.residual)) / a)
+
+    def _uncertain(self, gamma: float, since: SinceLook, background: BackgroundLike | None) -> bool:
+        """Whether the inclusions of the outside features may be other than what follows from the last look."""
         if isinstance(background, DiffuseBackground):
             return not (background.settled and background.gamma == gamma)
-        moved = float(np.linalg.norm(residual - self.residual))
-        now = self.outside.mass(gamma, kappa)
-        several = self.outside.mass(gamma, kappa, moved * min(1.0, TYPICAL * self.problem.n_samples**-0.5))
+        deviation = since.moved * self.problem.n_samples**-0.5
+        now = self.outside.mass(gamma, since.kappa)
+        several = self.outside.mass(gamma, since.kappa, min(since.moved, TYPICAL * deviation))
         if several.sum() - now.sum() > UNCERTAIN_MASS * self.problem.n_samples:
             return True
-        if self.outside.largest_growth(gamma, kappa, moved) > REACH:
-            return True
+        return self.outside.largest_growth(gamma, since.kappa, min(since.moved, UNLIKELY * deviation)) > REACH
+
+    def _change_of_background(
+        self, gamma: float, since: SinceLook, noise: float, background: BackgroundLike | None
+    ) -> float:
+        """The factor by which the outside features now explain more than their background; 1 where that hardly matters."""
+        if isinstance(background, DiffuseBackground):
+            return 1.0
+        now = since.shrunk * self._explained(self.outside.mass(gamma, since.kappa))
         known = 0.0 if background is None else background.explained
-        return abs(self._explained(now) - known) > STALE_BACKGROUND * noise
+        if abs(now - known) <= STALE_BACKGROUND * noise:
+            return 1.0
+        return now / known if known else math.inf
 
     def _explained(self, mass: Array) -> float:
-        """The variance that the outside features explain, given the inclusions of each bin."""
+        """The variance that the outside features explained at the last look, given the inclusions of each bin."""
         return float(mass @ self.outside.z**2) / (1.0 + self.model.ridge)
 
-    def _refresh(self, gamma: float, kappa: float, noise: float, residual: Array) -> None:
-        """Look at X for this residual: let features enter, and renew the background."""
+    def _refresh(self, gamma: float, run: Descent, residual: Array, since: SinceLook) -> bool:
+        """Look at X for this residual, renew the background, let features enter; whether any did."""
+        kappa = self._kappa(run)
         look = self._way_to_look(gamma, kappa)
-        mass = self.outside.mass(gamma, kappa)
+        mass = self.outside.mass(gamma, since.kappa)
         light = mass.sum() <= HEAVY * self.problem.n_samples
-        if light and self._explained(mass) > 0.5 * STALE_BACKGROUND * noise:
+        if light and since.shrunk * self._explained(mass) > 0.5 * STALE_BACKGROUND * run.end.noise:
             c, self.background = Background.build(self.samples, residual, look)
         else:
             c = self.samples.correlations(residual)
             look.adjust(c, self.problem.chi, slice(0, len(c)))
-            if light:
+            if light or not isinstance(self.background, DiffuseBackground):
                 self.background = None
         self._look(c, residual)
         heavy = self.outside.mass(gamma, kappa).sum() > HEAVY * self.problem.n_samples
@@ -276,10 +314,7 @@ class WorkingSet:
         if len(entrants):
             self._use(np.concatenate([self.features, entrants]))
             self._look(c, residual)
-        if heavy and self.outside.mass(gamma, kappa).sum() > HEAVY * self.problem.n_samples:
-            self.background = self._diffuse(c, gamma, kappa, entered=len(entrants) > 0)
-        elif not light:
-            self.background = None
+        return len(entrants) > 0
 
     def _way_to_look(self, gamma: float, kappa: float) -> Look:
         """Rounds at the same γ are damped, since a larger background leaves a smaller residual: they alternate."""
@@ -290,11 +325,11 @@ class WorkingSet:
         mixing = MIXING if again else 1.0
         return Look(gamma, kappa, model.ridge, model.prior_log_odds, inside, ENTRY, own, mixing, self.c)
 
-    def _diffuse(self, c: Array, gamma: float, kappa: float, *, entered: bool) -> DiffuseBackground:
+    def _diffuse(self, gamma: float, kappa: float, *, entered: bool) -> DiffuseBackground:
         """The next dual background: Eq. (m) for all outside features at once, damped once it has begun."""
         features, odds = self.outside.features, self.model.prior_log_odds
         prior = np.zeros(len(features)) + gamma + (0.0 if odds is None else odds[features])
-        theta = prior + kappa * c[features] ** 2 / self.problem.chi[features]
+        theta = prior + kappa * self.c[features] ** 2 / self.problem.chi[features]
         np.minimum(theta, logit(CERTAIN), out=theta)  # more than can enter at once may be certain: the dual needs m < 1
         settled, old = False, self.background
         if isinstance(old, DiffuseBackground) and not entered and old.gamma == gamma:
