@@ -4,16 +4,18 @@ from __future__ import annotations
 
 try:
     from garrote._descent import BlockDescent
+    from garrote._exchange import BlockScreen
     from garrote._fast import gibbs_sweep, pmf_sweep
     from garrote._passes import column_moments, respond_to_columns
 
     COMPILED = True
 except ImportError:
     BlockDescent = None  # type: ignore[assignment, misc]  # its plain twin is garrote.minimise.minimise_plain
+    BlockScreen = None  # type: ignore[assignment, misc]  # its plain twin is garrote.exchange.Screen
     column_moments = None  # type: ignore[assignment]  # its plain twin is in garrote.design.DenseDesign
     respond_to_columns = None  # type: ignore[assignment]  # its plain twin is garrote.background.Respond
     from garrote._plain import gibbs_sweep, pmf_sweep
 
     COMPILED = False
 
-__all__ = ["COMPILED", "BlockDescent", "column_moments", "gibbs_sweep", "pmf_sweep", "respond_to_columns"]
+__all__ = ["COMPILED", "BlockDescent", "BlockScreen", "column_moments", "gibbs_sweep", "pmf_sweep", "respond_to_columns"]

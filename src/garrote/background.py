@@ -27,7 +27,7 @@ from garrote.energy import bernoulli_term
 from garrote.problem import Block, Samples
 
 #: Resolution of the histogram of outside correlations.
-BINS = 4096
+BINS = 1024
 
 
 @dataclass(slots=True)
@@ -56,17 +56,22 @@ class Outside:
     def features(self) -> Index:
         return np.delete(np.arange(len(self.z_each)), self.inside)
 
-    def mass(self, gamma: float, kappa: float, moved: float = 0.0) -> Array:
-        """Σ m of each bin, if each z has grown by ``moved``."""
-        return self.weight * self._inclusion(gamma, kappa, moved)
+    def inclusion(self, gamma: float, kappa: float, moved: float = 0.0) -> Array:
+        """The inclusion of a feature in each bin, without its prior log odds, if its z has grown by ``moved``."""
+        z = self.z + moved if moved else self.z
+        return np.exp(np.minimum(gamma + kappa * z**2, 0.0))
 
-    def largest_growth(self, gamma: float, kappa: float, moved: float) -> float:
-        """By how much the inclusion of a single feature can have grown, if its z has grown by ``moved``."""
-        growth = self._inclusion(gamma, kappa, moved) - self._inclusion(gamma, kappa, 0.0)
-        return float((np.minimum(self.weight, self.heaviest) * growth).max())
+    def mass(self, gamma: float, kappa: float, moved: float = 0.0) -> float:
+        """Σ m of all features, if each z has grown by ``moved``."""
+        return float(self.weight @ self.inclusion(gamma, kappa, moved))
 
-    def _inclusion(self, gamma: float, kappa: float, moved: float) -> Array:
-        return np.exp(np.minimum(gamma + kappa * (self.z + moved) ** 2, 0.0))
+    def evidence(self, inclusion: Array) -> float:
+        """Σ m z² of all features, given the inclusions of the bins."""
+        return float((self.weight * inclusion) @ self.z**2)
+
+    def largest(self, inclusion: Array) -> float:
+        """The largest of the inclusions of single features, given those of the bins."""
+        return float((np.minimum(self.weight, self.heaviest) * inclusion).max())
 
 
 class BackgroundLike(Protocol):

@@ -15,10 +15,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.special import expit
 
+from garrote._loops import COMPILED, BlockScreen
 from garrote.arrays import Array, Index
 from garrote.energy import NOISE_FLOOR
 from garrote.problem import Block
@@ -43,36 +45,43 @@ class Moves(NamedTuple):
     drop: Index
     add: Index
 
-    def best_first(self) -> Moves:
-        best = np.argsort(self.change)[:MOVES]
+    def best_first(self, most: int) -> Moves:
+        best = np.argsort(self.change)[:most]
         return Moves(self.change[best], self.drop[best], self.add[best])
 
 
 def moves(block: Block, solution: Array, gamma: Array, ridge: float, *, adds: bool, swaps: bool) -> Iterator[Array]:
     """The most promising starts θ that differ from a solution's θ by a drop, an add or some swaps."""
-    screen = Screen(block, solution, gamma, ridge)
-    found = [screen.drops()] + [screen.adds()] * adds + [screen.swaps()] * swaps
-    together = Moves(*(np.concatenate(part) for part in zip(*found, strict=True))).best_first()
-    for change, drop, add in zip(*together, strict=True):
+    screen = _screened(block, solution, gamma, ridge)
+    for change, drop, add in zip(*screen.best(MOVES, adds, swaps), strict=True):
         if change < SLACK:
             yield _switched(solution, gamma, drop, add)
     if swaps:
         yield from _chain(block, solution, gamma, ridge, screen)
 
 
-def _chain(block: Block, theta: Array, gamma: Array, ridge: float, screen: Screen) -> Iterator[Array]:
+def _screened(block: Block, theta: Array, gamma: Array, ridge: float) -> Screen | BlockScreen:
+    """Every move at θ, screened by the compiled loops, unless copies of a column ask for a pseudo-inverse."""
+    if COMPILED and block.screen.look(theta, gamma, ridge):
+        return block.screen
+    return Screen(block, theta, gamma, ridge)
+
+
+def _chain(
+    block: Block, theta: Array, gamma: Array, ridge: float, screen: Screen | BlockScreen
+) -> Iterator[Array]:
     """Starts that differ by two swaps and more."""
-    total, touched = 0.0, np.zeros(len(theta), dtype=bool)
+    total, touched = 0.0, np.zeros(len(theta), dtype=np.uint8)
     for depth in range(DEPTH):
         if depth:
-            screen = Screen(block, theta, gamma, ridge)
-        change, drop, add = screen.swaps(touched)
-        if not len(change):
+            screen = _screened(block, theta, gamma, ridge)
+        best = screen.best_swap(MOVES, touched)
+        if best is None:
             return
-        best = int(np.argmin(change))
-        total += float(change[best])
-        theta = _switched(theta, gamma, drop[best], add[best])
-        touched[[drop[best], add[best]]] = True
+        change, drop, add = best
+        total += change
+        theta = _switched(theta, gamma, drop, add)
+        touched[[drop, add]] = True
         if depth and total < SLACK:
             yield theta
 
@@ -87,7 +96,7 @@ def _switched(theta: Array, gamma: Array, drop: int, add: int) -> Array:
 
 
 class Screen:
-    """What every drop, add and swap would do to F."""
+    """What every drop, add and swap would do to F: in NumPy, the oracle of the compiled one."""
 
     def __init__(self, block: Block, theta: Array, gamma: Array, ridge: float) -> None:
         self.on, self.off = on, off = np.flatnonzero(theta > 0.0), np.flatnonzero(theta <= 0.0)
@@ -109,20 +118,30 @@ class Screen:
         """The likelihood's part of the change of F, when so much more variance is explained."""
         return 0.5 * self.n_samples * np.log(np.maximum(1.0 - explained / self.noise, 1e-300))
 
+    def best(self, most: int, adds: bool, swaps: bool) -> Moves:
+        """The best moves, best first."""
+        found = [self.drops()] + [self.adds()] * adds + [self.swaps(most)] * swaps
+        return Moves(*(np.concatenate(part) for part in zip(*found, strict=True))).best_first(most)
+
+    def best_swap(self, most: int, touched: NDArray[np.uint8]) -> tuple[float, int, int] | None:
+        """The change of F, drop and add of the best of the ``most`` swaps that explain most; None if there is none."""
+        change, drop, add = self.swaps(most, touched.astype(bool)).best_first(1)
+        return (float(change[0]), int(drop[0]), int(add[0])) if len(change) else None
+
     def drops(self) -> Moves:
         return Moves(self.energy(-self.loss) + self.gamma[self.on], self.on, _nothing(self.on))
 
     def adds(self) -> Moves:
         return Moves(self.energy(self.c**2 / self.s) - self.gamma[self.off], _nothing(self.off), self.off)
 
-    def swaps(self, touched: Array | None = None) -> Moves:
-        """The best swaps, of features that were not touched."""
+    def swaps(self, most: int, touched: Array | None = None) -> Moves:
+        """The swaps that explain most, of features that were not touched."""
         gain = (self.c[:, None] + self.G * (self.v / self.P_ii)) ** 2 / (self.s[:, None] + self.G**2 / self.P_ii)
         gain -= self.loss
         if touched is not None:
             gain[touched[self.off]] = -np.inf
             gain[:, touched[self.on]] = -np.inf
-        few = min(MOVES, gain.size)
+        few = min(most, gain.size)
         best = np.argpartition(-gain, few - 1, axis=None)[:few] if few else np.empty(0, dtype=np.intp)
         best = best[np.isfinite(gain.flat[best])]
         j, i = np.unravel_index(best, gain.shape)

@@ -295,6 +295,7 @@ class Search:
         self.most_selected = INTERPOLATES * (problem.n_samples - 1) if self.can_interpolate else math.inf
         self.cut = True  #: whether the grid ends where the path overfits
         self.end = 0  #: branches are followed, and moves made, only below this position
+        self._tidied = len(self.active.features) if self.active.whole else 0
         self._tried: set[tuple[Point, int]] = set()
         self._settled: set[Point] = set()
         self._swapped: Counter[bytes] = Counter()
@@ -423,8 +424,9 @@ class Search:
 
     def tidy(self) -> None:
         """Let go of the features that entered the working set only for points that were not kept."""
-        if not self.active.whole:
+        if len(self.active.features) > self._tidied:
             self.active.shrink(max(len(point.theta) for point in self.best))
+            self._tidied = len(self.active.features)
 
     def overfits(self, found: Found) -> str:
         """Why lowest F no longer means best here, or ''.

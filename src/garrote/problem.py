@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from garrote._loops import BlockDescent
+from garrote._loops import BlockDescent, BlockScreen
 from garrote.arrays import Array, Index
 from garrote.checks import as_floats, check_inputs, check_outputs, check_prior_log_odds, check_weights
 from garrote.covariates import EXPLAINED, Projection, column_positions, find_covariates
@@ -80,6 +80,11 @@ class Block:
         return BlockDescent(
             self.root, self.target, self.gram, self.chi, self.b, self.floor, self.sigma2_y, self.n_samples
         )
+
+    @cached_property
+    def screen(self) -> BlockScreen:
+        """The compiled screening of exchange moves on this block, with its working memory."""
+        return BlockScreen(self.gram, self.chi, self.b, self.sigma2_y, self.n_samples)
 
     def residual(self, on: Index, v: Array) -> tuple[float, Array]:
         """⟨(y − x·v)²⟩ for v on the positions ``on``, and c_i = ⟨x_i (y − x·v)⟩ of every feature."""

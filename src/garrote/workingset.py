@@ -99,11 +99,13 @@ class Found:
 
 
 class SinceLook(NamedTuple):
-    """How the residual has moved since X was looked at: r = a·r_ref + r_⊥, in terms of what was seen then."""
+    """What has become of the outside features at some γ since X was looked at, when r = a·r_ref + r_⊥."""
 
-    kappa: float  #: κa², so that κa²z² is the evidence of a feature
-    shrunk: float  #: a²
+    kappa: float  #: κa², so that κa²z² is the evidence of a feature whose z was seen
     moved: float  #: ‖r_⊥‖/a
+    inclusion: Array  #: of each bin, as if r_⊥ were zero
+    mass: float  #: Σ m
+    explained: float  #: the variance that they explain
 
 
 class WorkingSet:
@@ -188,10 +190,10 @@ class WorkingSet:
             if self.whole:
                 return Found(run)
             residual = self._residual(block, run, background)
-            theta, since = run.end.theta, self._since_look(run, residual)
-            found = self._found(run, gamma, since.kappa, background)
+            theta, since = run.end.theta, self._since_look(gamma, run, residual)
+            found = self._found(run, since, background)
             found.looked = looked
-            change = self._change_of_background(gamma, since, run.end.noise, background)
+            change = self._change_of_background(since, run.end.noise, background)
             if isinstance(background, Background) and change != 1.0 and 1.0 / FAR < change * background.scale < FAR:
                 self.background = background.scaled(change**MIXING)
                 continue
@@ -200,7 +202,7 @@ class WorkingSet:
             if give_up is not None and give_up(found):
                 break
             looked = not self._refresh(gamma, run, residual, since)
-            outside = float(self.outside.mass(gamma, self._kappa(run)).sum())
+            outside = self.outside.mass(gamma, self._kappa(run))
             if outside > HEAVY * self.problem.n_samples:
                 found = replace(found, outside_mass=outside, looked=looked)
                 if give_up is not None and give_up(found):  # the dual costs as much as n_samples passes
@@ -212,12 +214,11 @@ class WorkingSet:
             run.converged = found.at_rest = False
         return found
 
-    def _found(self, run: Descent, gamma: float, kappa: float, background: BackgroundLike | None) -> Found:
+    def _found(self, run: Descent, since: SinceLook, background: BackgroundLike | None) -> Found:
         """The descent together with what is known of the outside features."""
         if background is not None:
             return Found(run, background.mass, background.bernoulli)
-        mass = float(self.outside.mass(gamma, kappa).sum())
-        return Found(run, mass, -mass)  # −log(1 + e^θ) ≈ −m for each
+        return Found(run, since.mass, -since.mass)  # −log(1 + e^θ) ≈ −m for each
 
     def _residual(self, block: Block, run: Descent, background: BackgroundLike | None) -> Array:
         """The residual in root coordinates, with the background's part removed."""
@@ -263,45 +264,40 @@ class WorkingSet:
         beta = self.model.beta or 1.0 / max(run.end.noise, NOISE_FLOOR * self.problem.sigma2_y)
         return 0.5 * beta * self.problem.n_samples / (1.0 + self.model.ridge)
 
-    def _since_look(self, run: Descent, residual: Array) -> SinceLook:
+    def _since_look(self, gamma: float, run: Descent, residual: Array) -> SinceLook:
         along = float(residual @ self.residual) / max(float(self.residual @ self.residual), np.finfo(np.float64).tiny)
         a = max(along, LEAST_ALONG)
-        return SinceLook(self._kappa(run) * a**2, a**2, float(np.linalg.norm(residual - a * self.residual)) / a)
+        kappa, moved = self._kappa(run) * a**2, float(np.linalg.norm(residual - a * self.residual)) / a
+        inclusion = self.outside.inclusion(gamma, kappa)
+        explained = a**2 * self.outside.evidence(inclusion) / (1.0 + self.model.ridge)
+        return SinceLook(kappa, moved, inclusion, float(self.outside.weight @ inclusion), explained)
 
     def _uncertain(self, gamma: float, since: SinceLook, background: BackgroundLike | None) -> bool:
         """Whether the inclusions of the outside features may be other than what follows from the last look."""
         if isinstance(background, DiffuseBackground):
             return not (background.settled and background.gamma == gamma)
         deviation = since.moved * self.problem.n_samples**-0.5
-        now = self.outside.mass(gamma, since.kappa)
-        several = self.outside.mass(gamma, since.kappa, min(since.moved, TYPICAL * deviation))
-        if several.sum() - now.sum() > UNCERTAIN_MASS * self.problem.n_samples:
+        together = self.outside.mass(gamma, since.kappa, min(since.moved, TYPICAL * deviation))
+        if together - since.mass > UNCERTAIN_MASS * self.problem.n_samples:
             return True
-        return self.outside.largest_growth(gamma, since.kappa, min(since.moved, UNLIKELY * deviation)) > REACH
+        single = self.outside.inclusion(gamma, since.kappa, min(since.moved, UNLIKELY * deviation))
+        return self.outside.largest(single - since.inclusion) > REACH
 
-    def _change_of_background(
-        self, gamma: float, since: SinceLook, noise: float, background: BackgroundLike | None
-    ) -> float:
-        """The factor by which the outside features now explain more than their background; 1 where that hardly matters."""
+    def _change_of_background(self, since: SinceLook, noise: float, background: BackgroundLike | None) -> float:
+        """The factor by which the outside features explain more than their background; 1 where that hardly matters."""
         if isinstance(background, DiffuseBackground):
             return 1.0
-        now = since.shrunk * self._explained(self.outside.mass(gamma, since.kappa))
         known = 0.0 if background is None else background.explained
-        if abs(now - known) <= STALE_BACKGROUND * noise:
+        if abs(since.explained - known) <= STALE_BACKGROUND * noise:
             return 1.0
-        return now / known if known else math.inf
-
-    def _explained(self, mass: Array) -> float:
-        """The variance that the outside features explained at the last look, given the inclusions of each bin."""
-        return float(mass @ self.outside.z**2) / (1.0 + self.model.ridge)
+        return since.explained / known if known else math.inf
 
     def _refresh(self, gamma: float, run: Descent, residual: Array, since: SinceLook) -> bool:
         """Look at X for this residual, renew the background, let features enter; whether any did."""
         kappa = self._kappa(run)
         look = self._way_to_look(gamma, kappa)
-        mass = self.outside.mass(gamma, since.kappa)
-        light = mass.sum() <= HEAVY * self.problem.n_samples
-        if light and since.shrunk * self._explained(mass) > 0.5 * STALE_BACKGROUND * run.end.noise:
+        light = since.mass <= HEAVY * self.problem.n_samples
+        if light and since.explained > 0.5 * STALE_BACKGROUND * run.end.noise:
             c, self.background = Background.build(self.samples, residual, look)
         else:
             c = self.samples.correlations(residual)
@@ -309,7 +305,7 @@ class WorkingSet:
             if light or not isinstance(self.background, DiffuseBackground):
                 self.background = None
         self._look(c, residual)
-        heavy = self.outside.mass(gamma, kappa).sum() > HEAVY * self.problem.n_samples
+        heavy = self.outside.mass(gamma, kappa) > HEAVY * self.problem.n_samples
         entrants = self._entrants(gamma, kappa, CERTAIN if heavy else ENTRY)
         if len(entrants):
             self._use(np.concatenate([self.features, entrants]))
