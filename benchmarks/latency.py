@@ -14,7 +14,7 @@ import subprocess
 import sys
 from statistics import median
 
-from tqdm import tqdm
+from garrote.progress import Progress
 
 #: Defines ``lap()``, which prints the seconds since it was last called: clock and processor.
 LAP = """
@@ -63,11 +63,14 @@ def fresh(code: str) -> list[float]:
 def measure(codes: list[str], repeats: int) -> list[list[float]]:
     """Medians of the seconds that each code prints; the codes take turns, after one run each that warms the caches."""
     runs: list[list[list[float]]] = [[] for _ in codes]
-    for repeat in tqdm(range(repeats + 1), unit="round", leave=False):
+    progress = Progress("processes", (repeats + 1) * len(codes))
+    for repeat in range(repeats + 1):
         for index, code in enumerate(codes):
             seconds = fresh(code)
             if repeat:
                 runs[index].append(seconds)
+            progress.step()
+    progress.close()
     return [[median(column) for column in zip(*rows, strict=True)] for rows in runs]
 
 

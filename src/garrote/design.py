@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -200,16 +200,38 @@ class SparseDesign(Design):
 
     def moments(self, weights: Array) -> tuple[Array, Array]:
         # Σ w (x − x̄)² = Σ_stored w ((x − x̄)² − x̄²) + x̄² Σ w: only stored entries are visited
-        X = self.X.tocoo()
-        data, column, w = X.data.astype(np.float64), X.col, weights[X.row]
-        n_features = self.shape[1]
-        absent = np.maximum(weights.sum() - np.bincount(column, w, n_features), 0.0)
-        absent[np.bincount(column, w > 0, n_features) == np.count_nonzero(weights)] = 0.0  # not only up to rounding
-        mean = np.bincount(column, w * data, n_features).astype(np.float64)
-        mean += np.bincount(column, w * (data - mean[column]), n_features) - absent * mean
+        mean, present, count, rest, stored = np.zeros((5, self.shape[1]))
+        for row, column, x in self._entries():
+            w = weights[row]
+            present += np.bincount(column, w, len(mean))
+            count += np.bincount(column, w > 0, len(mean))
+            mean += np.bincount(column, w * x, len(mean))
+        absent = np.maximum(weights.sum() - present, 0.0)
+        absent[count == np.count_nonzero(weights)] = 0.0  # not only up to rounding
+        for row, column, x in self._entries():
+            rest += np.bincount(column, weights[row] * (x - mean[column]), len(mean))
+        mean += rest - absent * mean  # the second look removes the rounding of a large mean
         with np.errstate(over="ignore"):
-            stored = np.bincount(column, w * (data - mean[column]) ** 2, n_features)
+            for row, column, x in self._entries():
+                stored += np.bincount(column, weights[row] * (x - mean[column]) ** 2, len(mean))
             return mean, stored + absent * mean**2
+
+    def _entries(self) -> Iterator[tuple[Index, Index, Array]]:
+        """Rows, columns and values of the stored entries, some at a time."""
+        groups = np.arange(len(self.X.indptr) - 1)
+        for first in range(0, self.X.nnz, SLAB_ELEMENTS):
+            part = slice(first, min(first + SLAB_ELEMENTS, self.X.nnz))
+            minor = self.X.indices[part]
+            major = np.repeat(groups, np.diff(np.clip(self.X.indptr, part.start, part.stop)))
+            row, column = (minor, major) if self.X.format == "csc" else (major, minor)
+            yield row, column, self.X.data[part].astype(np.float64)
+
+    def dot(self, features: Index, v: Array) -> Array:
+        if len(features) < self.shape[1] // 16:
+            return np.asarray(self.X[:, features] @ v, dtype=np.float64)
+        everywhere = np.zeros(self.shape[1])
+        everywhere[features] = v
+        return np.asarray(self.X @ everywhere, dtype=np.float64)
 
     def take(self, rows: Index | slice) -> Design:
         return SparseDesign(self.X.tocsr()[rows])
