@@ -18,4 +18,12 @@ except ImportError:
 
     COMPILED = False
 
-__all__ = ["COMPILED", "BlockDescent", "BlockScreen", "column_moments", "gibbs_sweep", "pmf_sweep", "respond_to_columns"]
+__all__ = [
+    "COMPILED",
+    "BlockDescent",
+    "BlockScreen",
+    "column_moments",
+    "gibbs_sweep",
+    "pmf_sweep",
+    "respond_to_columns",
+]

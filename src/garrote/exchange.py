@@ -67,9 +67,7 @@ def _screened(block: Block, theta: Array, gamma: Array, ridge: float) -> Screen 
     return Screen(block, theta, gamma, ridge)
 
 
-def _chain(
-    block: Block, theta: Array, gamma: Array, ridge: float, screen: Screen | BlockScreen
-) -> Iterator[Array]:
+def _chain(block: Block, theta: Array, gamma: Array, ridge: float, screen: Screen | BlockScreen) -> Iterator[Array]:
     """Starts that differ by two swaps and more."""
     total, touched = 0.0, np.zeros(len(theta), dtype=np.uint8)
     for depth in range(DEPTH):

@@ -63,7 +63,12 @@ CERTAIN = 0.9
 PARTNERS = 3
 LEAST_CORRELATION = 0.3
 
-#: Features whose correlations with all others are found in one pass: this fraction of n_samples, and at least so many.
+#: So many features, relative to n_samples, are summed up to look for others that are correlated with any of them, and
+#: for each of them so many are looked at more closely.
+SUMMED = 1 / 25
+CANDIDATES = 8
+
+#: Sums whose products with all features are found in one pass: this fraction of n_samples, and at least so many.
 AT_ONCE = 1 / 16
 FEWEST_AT_ONCE = 8
 
@@ -231,21 +236,53 @@ class WorkingSet:
         if self.whole:
             return
         unseen = np.setdiff1d(self.features[positions], self._partnered)
+        if not len(unseen):
+            return
         self._partnered = np.union1d(self._partnered, unseen)
-        entering = [self.features]
-        at_once = max(FEWEST_AT_ONCE, int(AT_ONCE * self.problem.n_samples))  # these correlations are small beside X
-        for start in range(0, len(unseen), at_once):
-            several = unseen[start : start + at_once]
-            correlation = self.samples.correlations(self.samples.roots(several))
-            correlation *= self._inverse_norm[:, None]
-            correlation[np.concatenate(entering)] = 0.0
-            for column, norm in zip(np.abs(correlation).T, np.sqrt(self.problem.chi[several]), strict=True):
-                top = np.argpartition(column, -PARTNERS)[-PARTNERS:]
-                entering.append(np.setdiff1d(top[column[top] > LEAST_CORRELATION * norm], np.concatenate(entering)))
-        together = np.concatenate(entering)
-        if len(together) > len(self.features):
-            self._change(together)
-        self._least = max(self._least, len(together))
+        candidates = self._candidates(unseen)
+        correlation = np.abs(self._directions(candidates).T @ self._directions(unseen))
+        entering = np.zeros(len(candidates), dtype=bool)
+        for column in correlation.T:
+            top = np.argsort(column)[-PARTNERS:]
+            entering[top[column[top] > LEAST_CORRELATION]] = True
+        if entering.any():
+            self._change(np.concatenate([self.features, candidates[entering]]))
+        self._least = max(self._least, len(self.features))
+
+    def _candidates(self, features: Index) -> Index:
+        """The outside features that are most correlated with sums of these, with random signs.
+
+        In a sum of few columns, beside n_samples, one that is highly correlated with any of them stands out: a product
+        with two sums finds what would take one with each column. (With two, so that no one is hidden by its signs.)
+        """
+        sums = self._signed_sums(features)
+        at_once = max(FEWEST_AT_ONCE, int(AT_ONCE * self.problem.n_samples))  # their products are small beside X
+        most = min(CANDIDATES * self._summed, self.problem.n_features)
+        found: list[Index] = []
+        for start in range(0, sums.shape[1], at_once):
+            product = self.samples.correlations(sums[:, start : start + at_once])
+            product *= self._inverse_norm[:, None]
+            product[self.features] = 0.0
+            found += [np.argpartition(column, -most)[-most:] for column in np.abs(product, out=product).T]
+        return np.setdiff1d(np.concatenate(found), self.features)
+
+    @property
+    def _summed(self) -> int:
+        """How many columns are summed."""
+        return max(1, int(self.problem.n_samples * SUMMED))
+
+    def _signed_sums(self, features: Index) -> Array:
+        """Sums of some of the columns each, with random signs; of one or two, themselves."""
+        random, sums = np.random.default_rng(0), []
+        for start in range(0, len(features), self._summed):
+            columns = self._directions(features[start : start + self._summed])
+            width = columns.shape[1]
+            sums.append(columns @ random.choice([-1.0, 1.0], (width, 2)) if width > 2 else columns)
+        return np.hstack(sums)
+
+    def _directions(self, features: Index) -> Array:
+        """Columns of length one, so that their products are correlations."""
+        return self.samples.roots(features) * self._inverse_norm[features]
 
     def shrink(self, size: int) -> None:
         """Keep the first ``size`` features, and the partners that were brought in."""
