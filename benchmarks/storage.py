@@ -3,7 +3,7 @@
     python benchmarks/storage.py [--quick] [--only memmap ...]
 
 Each storage has a process of its own, which makes or opens X and traces one default path. *Private memory* is what the
-process has allocated (RssAnon; pages of a memory-mapped file are not in it), sampled while the path is traced. Linux only.
+process has allocated (RssAnon of Linux, without the pages of a memory-mapped file), sampled while the path is traced.
 """
 
 from __future__ import annotations
