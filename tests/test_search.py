@@ -269,17 +269,8 @@ def settled(monkeypatch, changes, *, end=3):
     return order, brought
 
 
-SWEEP = [
-    *(("neighbour", 2, 3), ("exchange", 2), ("neighbour", 1, 2), ("exchange", 1), ("neighbour", 0, 1), ("exchange", 0)),
-    *(
-        ("neighbour", 0, -1),
-        ("exchange", 0),
-        ("neighbour", 1, 0),
-        ("exchange", 1),
-        ("neighbour", 2, 1),
-        ("exchange", 2),
-    ),
-]
+DOWN, UP = [(2, 3), (1, 2), (0, 1)], [(0, -1), (1, 0), (2, 1)]
+SWEEP = [move for k, other in DOWN + UP for move in (("neighbour", k, other), ("exchange", k))]
 
 
 def test_a_sweep_goes_down_and_up_and_is_the_last_if_it_changes_nothing(monkeypatch):
@@ -613,7 +604,7 @@ def test_a_slab_prior_lets_the_default_grid_go_on_to_its_end():
     X, y = example2(np.random.default_rng(2)).train
     assert len(garrote_path(X, y)) < 50
     path = garrote_path(X, y, ridge=0.5)
-    assert len(path) == 50 or path.stopped.startswith("solutions of lower free energy")
+    assert (len(path), path.stopped) == (50, "")
 
 
 def test_what_a_path_found_going_up_and_down_is_in_the_units_of_the_user():
