@@ -271,3 +271,15 @@ def test_a_grid_that_begins_just_above_zero_spans_five_too():
     problem = Samples(X, y)
     grid = default_gammas(problem, 3, np.full(10, gamma_min(problem) - 0.5))
     np.testing.assert_allclose(grid, [0.5, 3.0, 5.5])
+
+
+def test_the_wide_grid_is_wide_unless_its_ratios_would_be_small():
+    X, y, _ = sparse_regression(60, 10, 2, sigma=1.0, rng=np.random.default_rng(0))
+    problem = Samples(X, y)
+
+    def grid(lowest):
+        """From there, by prior log odds."""
+        return wide_gammas(problem, 16, np.full(10, gamma_min(problem) - lowest))
+
+    np.testing.assert_allclose(grid(-1.5), [*-np.geomspace(1.5, 0.3, 14), 0.0, 8.0])
+    np.testing.assert_allclose(grid(-0.9), np.linspace(-0.9, -0.018, 16))

@@ -4,7 +4,7 @@ Most of these tests give the search the ends of descents, instead of descending,
 """
 
 import math
-from collections import defaultdict
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -18,7 +18,6 @@ from garrote.energy import Energy
 from garrote.minimise import Descent
 from garrote.path import Path, Point, Search, trace
 from garrote.problem import Samples
-from garrote.restarts import Restarts
 from garrote.workingset import Found, Model, WorkingSet
 
 
@@ -226,7 +225,8 @@ def test_where_nothing_jumped_nothing_is_followed(monkeypatch):
 
 def test_a_branch_that_has_merged_is_left_and_the_next_jump_opens_another(monkeypatch):
     best = [one_in(0, 9.0), one_in(2, 8.0), one_in(0, 7.0), one_in(1, 6.0)]
-    ends = {2: [one_in(0, 7.0)], 1: [fresh := one_in(0, 8.25)], 0: [one_in(0, 9.0)]}
+    merged = Point(found([0.8, 0.2, 0.2], free_energy=7.0), "down")
+    ends = {2: [merged], 1: [fresh := one_in(0, 8.25)], 0: [one_in(0, 9.0)]}
     _, descents = descended(monkeypatch, best, ends)
     assert descents.where == [2, 1, 0]
     np.testing.assert_array_equal(descents.asked[1][1], best[2].theta)
@@ -348,7 +348,8 @@ def test_exchange_goes_on_until_no_move_lowers_free_energy(monkeypatch):
 
 def test_swaps_of_one_selection_are_tried_at_three_gammas(monkeypatch):
     tries = random_search(30, 3, np.linspace(-5.0, -1.0, 8))
-    tries.best = [one_in(0, 9.0 - k) for k in range(6)] + [one_in(1, 3.0), one_in(0, 2.0)]
+    just_in = Point(found([0.6, 0.1, 0.1]), "up")
+    tries.best = [one_in(0, 9.0 - k) for k in range(5)] + [just_in, one_in(1, 3.0), one_in(0, 2.0)]
     asked = exchanged(tries, monkeypatch, [])
     assert not any(tries.try_exchange(k) for k in range(8))
     assert [question["swaps"] for question in asked] == [True, True, True, False, False, False, True, False]
@@ -464,7 +465,7 @@ def test_features_are_added_by_exchange_only_where_the_prior_expects_less_than_o
 
 
 def test_points_with_the_same_features_in_are_in_the_same_basin():
-    one, same, other = (Point(found(m), "up") for m in ([0.9, 0.2, 0.6], [0.99, 0.01, 0.7], [0.9, 0.6, 0.2]))
+    one, same, other = (Point(found(m), "up") for m in ([0.9, 0.5, 0.6], [0.99, 0.01, 0.7], [0.9, 0.6, 0.2]))
     np.testing.assert_array_equal(one.selected, [0, 2])
     assert one.same_selection(same)
     assert not one.same_selection(other)
@@ -584,19 +585,17 @@ def test_a_warning_counts_the_solutions_that_ran_out_of_steps():
     assert text.count("> tol = 1.0e-07") == 1
 
 
-def test_restarts_are_made_at_every_gamma_of_a_path():
+def test_restarts_are_made_at_every_gamma_of_a_path(monkeypatch):
     X, y, _ = sparse_regression(40, 20, 6, zeta=0.95, sigma=0.1, rng=np.random.default_rng(5))
-    problem, grid = Samples(X, y), np.array([-8.0, -6.0])
-    starts = defaultdict(int)
+    starts = Counter()
     descend = Search.descend
 
     def counted(self, k, theta, branch, **others):
         starts[k, branch] += 1
         return descend(self, k, theta, branch, **others)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Search, "descend", counted)
-        trace(problem, grid, Model(), whole_grid=True, restarts=Restarts(3, 0))
+    monkeypatch.setattr(Search, "descend", counted)
+    garrote_path(X, y, gammas=[-8.0, -6.0], n_restarts=3, random_state=0)
     assert starts[0, "restart"] == starts[1, "restart"] == 3
 
 
@@ -607,14 +606,28 @@ def test_a_slab_prior_lets_the_default_grid_go_on_to_its_end():
     assert (len(path), path.stopped) == (50, "")
 
 
-def test_what_a_path_found_going_up_and_down_is_in_the_units_of_the_user():
-    X, y, _ = sparse_regression(40, 6, 2, sigma=0.5, rng=np.random.default_rng(0))
-    grid = [-12.0, -8.0, -4.0]
-    plain, huge = garrote_path(X, y, gammas=grid), garrote_path(X, y * 2.0**40, gammas=grid)
-    shift = 40 * 40 * math.log(2.0)
+@pytest.fixture
+def huge():
+    """X and y, and y in units of 2⁻⁴⁵⁰, which are not those that it is solved in."""
+    X, y, _ = sparse_regression(40, 45, 5, zeta=0.5, sigma=0.5, rng=np.random.default_rng(0))
+    return X, y, y * 2.0**450
+
+
+@pytest.mark.parametrize("gammas", [50, [-12.0, -8.0, -4.0, 2.0]])
+def test_a_path_is_in_the_units_of_the_user(huge, gammas):
+    X, y, scaled = huge
+    plain, path = garrote_path(X, y, gammas=gammas), garrote_path(X, scaled, gammas=gammas)
+    assert path.stopped == plain.stopped
+    np.testing.assert_allclose(path.gammas, plain.gammas, rtol=1e-12)
     for name in ("free_energies", "free_energy_up", "free_energy_down"):
-        np.testing.assert_allclose(getattr(huge, name), getattr(plain, name) + shift, rtol=1e-10)
-    np.testing.assert_allclose(huge.coefs.toarray(), plain.coefs.toarray() * 2.0**40, rtol=1e-9)
+        np.testing.assert_allclose(getattr(path, name), getattr(plain, name) + 40 * 450 * math.log(2.0), rtol=1e-9)
+    np.testing.assert_allclose(path.coefs.toarray() * 2.0**-450, plain.coefs.toarray(), rtol=1e-6, atol=1e-9)
+
+
+def test_tolerance_and_steps_are_those_of_the_user_in_any_units(huge):
+    X, _, scaled = huge
+    with pytest.warns(ConvergenceWarning, match=r"did not converge in 2 steps; .* > tol = 1\.0e-12"):
+        garrote_path(X, scaled, gammas=[-8.0, -6.0], max_iter=2, tol=1e-12)
 
 
 def test_a_path_shows_itself_as_its_table():
