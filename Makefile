@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
 OLDEST := .venv-oldest
+OLDEST_CORE := .venv-oldest-core
 SETUP := pyproject.toml $(wildcard setup.py)
 
-.PHONY: help run test browser docs lint bench real paper kills interrupts fuzz-files search calibration test-oldest fuzz lock dev-locked licences audit release-check mutation clean
+.PHONY: help run test browser docs lint bench real paper kills interrupts fuzz-files search calibration test-oldest test-oldest-core fuzz lock dev-locked licences audit release-check mutation clean
 
 help:
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +37,23 @@ $(OLDEST)/.installed: $(SETUP) tests/oldest.py
 
 test-oldest: $(OLDEST)/.installed browser ## run the tests with the oldest supported versions (ARGS: pytest's, such as files)
 	$(OLDEST)/bin/python -m pytest --numprocesses auto $(ARGS)
+
+# The tests that need nothing but the library's own dependencies, pandas and mpmath, without the longest of them.
+CORE := bad_input breiman covariates datasets energy estimators exact extreme_data extremes folds \
+	garrote_against_theory invariance path pmf reproducible restarts search select solve summary summary_tables theory
+LONGEST := tests/test_path.py::test_free_energy_is_not_above_the_printed_algorithm
+
+$(OLDEST_CORE)/.installed: $(SETUP) tests/oldest.py
+	$(PYTHON) -m venv $(OLDEST_CORE)
+	$(OLDEST_CORE)/bin/python tests/oldest.py > $(OLDEST_CORE)/constraints.txt
+	$(OLDEST_CORE)/bin/python tests/oldest.py core > $(OLDEST_CORE)/requirements.txt
+	$(OLDEST_CORE)/bin/python -m pip install --quiet --constraint $(OLDEST_CORE)/constraints.txt \
+		--requirement $(OLDEST_CORE)/requirements.txt pandas mpmath pytest pytest-xdist hypothesis
+	@touch $@
+
+# The compiled loops are those that were built for $(VENV).
+test-oldest-core: $(OLDEST_CORE)/.installed $(VENV)/.installed ## run the core's tests with the oldest supported versions
+	PYTHONPATH=$(CURDIR)/src $(OLDEST_CORE)/bin/python -m pytest --numprocesses auto $(CORE:%=tests/test_%.py) --deselect $(LONGEST)
 
 fuzz: $(VENV)/.installed ## up to ten thousand new examples of each test that Hypothesis drives (SECONDS=60: for each at most)
 	$(if $(SECONDS),FUZZ_SECONDS=$(SECONDS)) $(BIN)/python -m pytest -m fuzz --hypothesis-profile nightly -vv --numprocesses auto --dist worksteal $(ARGS)

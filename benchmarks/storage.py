@@ -118,9 +118,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--only", nargs="+", choices=SIZES, default=list(SIZES), help="storages (all)")
     args = parser.parse_args()
-    print(
-        f"{'storage':9}{'features × samples':>22}{'size of X':>12}{'peak/size':>11}{'private':>11}{'passes':>8}{'time':>9}"
-    )
+    print(f"{'storage':9}{'features × samples':>22}{'size of X':>12}{'peak/size':>11}", end="")
+    print(f"{'private':>11}{'passes':>8}{'time':>9}")
     for storage in args.only:
         n_features, n_samples = SIZES[storage][args.quick]
         with multiprocessing.get_context("spawn").Pool(1) as pool:

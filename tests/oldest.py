@@ -1,6 +1,7 @@
 """Print pip constraints with the oldest version that pyproject.toml allows of every package the library may use.
 
-What only tests, lints or documents the library is left out: its users never install that.
+With the argument ``core``: of every package that it needs. What only tests, lints or documents the library is left
+out: its users never install that.
 """
 
 import re
@@ -15,9 +16,9 @@ BOUNDED = re.compile(r"(?P<name>[\w-]+)(\[[\w,]+\])?>=(?P<version>[\d.]+)(,<[\d.
 DEVELOPMENT = {"test", "lint", "docs", "release"}
 
 
-def oldest(project: dict) -> list[str]:
+def oldest(project: dict, *, core: bool) -> list[str]:
     """name==version of each requirement; of the library itself, as an extra of an extra, none."""
-    extras = project["optional-dependencies"]
+    extras = {} if core else project["optional-dependencies"]
     requirements = [*project["dependencies"], *(r for name in extras if name not in DEVELOPMENT for r in extras[name])]
     return [_pinned(requirement) for requirement in requirements if not requirement.startswith(f"{project['name']}[")]
 
@@ -31,4 +32,5 @@ def _pinned(requirement: str) -> str:
 
 if __name__ == "__main__":
     pyproject = Path(__file__).parent.parent / "pyproject.toml"
-    print(*oldest(tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]), sep="\n")
+    project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
+    print(*oldest(project, core=sys.argv[1:] == ["core"]), sep="\n")

@@ -12,12 +12,10 @@ from threadpoolctl import threadpool_limits
 
 from garrote import garrote_path
 from garrote.datasets import example1, example2, sparse_regression
-from garrote.energy import Energy
-from garrote.minimise import Descent
-from garrote.path import Point, Search, default_gammas, gamma_min, trace, wide_gammas
+from garrote.path import default_gammas, gamma_min, trace, wide_gammas
 from garrote.problem import Samples
 from garrote.solve import solve
-from garrote.workingset import Found, Model, WorkingSet
+from garrote.workingset import Model, WorkingSet
 
 INSTANCES = 20
 
@@ -268,90 +266,20 @@ def test_a_path_on_a_constant_y_is_empty_and_free():
     np.testing.assert_allclose(path[1].m, expit(-2.0))
 
 
-def search(X, y, grid, ridge=0.0):
-    return Search(Samples(X, y), np.asarray(grid), Model(ridge=ridge), 1e-8, 1000)
-
-
-def found(m, *, at_rest=True, outside=0.0, converged=True, free_energy=0.0, n_iter=3):
-    """A descent that ended with these inclusions."""
-    m = np.asarray(m, dtype=float)
-    end = Energy(logit(m), m, m, m, 1.0, free_energy, m, 0.0)
-    return Found(Descent(end, n_iter=n_iter, converged=converged), outside_mass=outside, at_rest=at_rest)
-
-
-def test_what_counts_as_overfitting():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((21, 20)), rng.standard_normal(21)
-    wide = search(X, y, [-5.0, -4.0])  # 20 features, 21 samples: they can interpolate
-    tall = search(X[:, :19], y, [-5.0, -4.0])
-    ten, eleven = np.repeat([0.9, 0.01], 10), np.repeat([0.9, 0.01], [11, 9])
-    assert wide.overfits(found(ten)) == ""
-    assert wide.overfits(found(eleven)) == ("11 features are selected from 21 samples: the fit begins to interpolate")
-    assert wide.overfits(found(ten, at_rest=False)) == (
-        "unselected features together begin to explain y, and no solution comes to rest"
-    )
-    # unselected features may hold as much as the selected ones, and at least 0.05 of the samples
-    assert wide.overfits(found([0.9, 0.4, 0.4])) == ""
-    assert wide.overfits(found([0.4, 0.4])) == ""
-    assert wide.overfits(found([0.4, 0.4, 0.4])) == (
-        "unselected features hold a total inclusion of 1.2, the selected ones 0"
-    )
-    assert wide.overfits(found([0.9, 0.4, 0.4], outside=0.7)) == (
-        "unselected features hold a total inclusion of 1.5, the selected ones 0.9"
-    )
-    for case in (found(eleven), found(ten, at_rest=False), found([0.4] * 10)):
-        assert tall.overfits(case) == ""
-
-
-def test_a_point_is_kept_only_if_it_is_sound_and_lower():
-    rng = np.random.default_rng(0)
-    tries = search(rng.standard_normal((30, 3)), rng.standard_normal(30), [-5.0])
-    first = Point(found([0.9, 0.1, 0.1], free_energy=1.0), "up")
-    tries.best = [first]
-    for refused in (
-        found([0.1, 0.9, 0.1], free_energy=1.0),
-        found([0.1, 0.9, 0.1], free_energy=1.0 - 0.5e-7),
-        found([0.1, 0.9, 0.1], free_energy=0.0, converged=False),
-    ):
-        assert not tries.keep(0, Point(refused, "down"))
-        assert tries.best == [first]
-    out_of_steps = Point(found([0.1, 0.9, 0.1], free_energy=0.5, converged=False, n_iter=1000), "down")
-    lower = Point(found([0.1, 0.1, 0.9], free_energy=0.25), "down")
-    for better in (out_of_steps, lower):
-        assert tries.keep(0, better)
-        assert tries.best == [better]
-
-
-def test_the_end_of_a_path_where_free_energy_rises_is_cut_off():
-    rng = np.random.default_rng(0)
-    tries = search(rng.standard_normal((30, 3)), rng.standard_normal(30), [-5.0, -4.0, -3.0, -2.0])
-    tries.best = [Point(found([0.1], free_energy=f), "up") for f in (3.0, 2.0, 2.5, 2.75)]
-    tries.up, tries.down = [3.0, 2.0, 2.5, 2.75], [3.0, 2.0, 2.5, 2.75]
-    reason = tries.trim()
-    assert reason == "solutions of lower free energy hold more inclusion in unselected than in selected features"
-    assert [point.free_energy for point in tries.best] == tries.up == tries.down == [3.0, 2.0]
-    assert tries.trim() == ""
-    assert len(tries.best) == 2
-
-
-def test_features_are_added_by_exchange_only_where_the_prior_expects_less_than_one():
-    rng = np.random.default_rng(0)
-    few = search(rng.standard_normal((10, 19)), rng.standard_normal(10), [-5.0])
-    many = search(rng.standard_normal((10, 20)), rng.standard_normal(10), [-5.0])
-    assert few.additions_mean_something(5.0)
-    assert many.additions_mean_something(-np.log(20.0) - 0.01)
-    assert not many.additions_mean_something(-np.log(20.0) + 0.01)
-
-
-def test_points_with_the_same_features_in_are_in_the_same_basin():
-    one, same, other = (Point(found(m), "up") for m in ([0.9, 0.2, 0.6], [0.99, 0.01, 0.7], [0.9, 0.6, 0.2]))
-    np.testing.assert_array_equal(one.selected, [0, 2])
-    assert one.same_selection(same)
-    assert not one.same_selection(other)
-
-
 def test_a_grid_that_begins_just_above_zero_spans_five_too():
     X, y, _ = sparse_regression(60, 10, 2, sigma=1.0, rng=np.random.default_rng(0))
     problem = Samples(X, y)
     grid = default_gammas(problem, 3, np.full(10, gamma_min(problem) - 0.5))
     np.testing.assert_allclose(grid, [0.5, 3.0, 5.5])
+
+
+def test_the_wide_grid_is_wide_unless_its_ratios_would_be_small():
+    X, y, _ = sparse_regression(60, 10, 2, sigma=1.0, rng=np.random.default_rng(0))
+    problem = Samples(X, y)
+
+    def grid(lowest):
+        """From there, by prior log odds."""
+        return wide_gammas(problem, 16, np.full(10, gamma_min(problem) - lowest))
+
+    np.testing.assert_allclose(grid(-1.5), [*-np.geomspace(1.5, 0.3, 14), 0.0, 8.0])
+    np.testing.assert_allclose(grid(-0.9), np.linspace(-0.9, -0.018, 16))

@@ -148,6 +148,31 @@ def test_blas_gets_its_threads_back_after_fits_that_overlap():
         assert blas_threads() == before
 
 
+def held_threads():
+    """How many threads BLAS has while it is held."""
+    with one_blas_thread():
+        return blas_threads()
+
+
+def test_blas_is_held_in_every_thread():
+    with threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(1) as pool:
+        assert held_threads() == {1}
+        assert pool.submit(held_threads).result() == {1}
+        assert held_threads() == {1}
+        assert blas_threads() == {2}
+
+
+def test_blas_gets_its_threads_back_from_another_thread_than_took_them():
+    with threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(1) as pool:
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        pool.submit(second.__enter__).result()
+        first.__exit__(None, None, None)
+        assert blas_threads() == {1}
+        pool.submit(second.__exit__, None, None, None).result()
+        assert blas_threads() == {2}
+
+
 def test_passes_may_use_the_threads_that_blas_had():
     together = Barrier(2, timeout=20.0)  # which one thread alone never passes
     with threadpool_limits(2, user_api="blas"), one_blas_thread():

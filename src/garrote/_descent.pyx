@@ -29,6 +29,7 @@ cdef double DECIDED = 1e-4
 cdef double TRUST = 8.0
 cdef double SHORTEST_STEP = 1e-4
 cdef double ROUNDING = 1e-13
+cdef double LOST_DIGITS = 2.2e-15
 cdef double TWO_PI = 6.283185307179586
 #: Inclusion above which a feature is strong, at first; after every few rounds it falls to a tenth.
 cdef double STRONG = 0.1
@@ -243,7 +244,6 @@ cdef class BlockDescent:
     cdef void choose_strong(self) noexcept nogil:
         """Split the features anew, and solve for the strong ones as they are."""
         cdef int i, n = 0, heaviest = 0
-        cdef double d
         self.scatter_if_any()
         self.weak_spread, self.weak_bernoulli = 0.0, 0.0
         for i in range(self.width):
@@ -257,12 +257,17 @@ cdef class BlockDescent:
                 self.s_theta[self.at, n] = self.theta[i]
                 n += 1
             else:
-                d = self.chi[i] * (1.0 + self.ridge)
-                self.weak_spread += (d - self.m[i] * self.chi[i]) * self.m[i] * self.w[i] * self.w[i]
-                self.weak_bernoulli += bernoulli(self.theta[i], self.m[i], self.gamma[i])
+                self.add_weak(i)
         self.n_strong = n
         self.rebuild_base()
         self.evaluate(self.at, False)
+
+    cdef inline void add_weak(self, int i) noexcept nogil:
+        """A weak feature's part of F: the spread of its s w, what a change of v that waits explains, its entropy."""
+        cdef double m = self.m[i], w = self.w[i], d = self.chi[i] * (1.0 + self.ridge)
+        cdef double waits = m * w - self.v[i], c = d * w - self.chi[i] * self.v[i]
+        self.weak_spread += (d - m * self.chi[i]) * m * w * w - waits * (2.0 * c - waits * self.chi[i])
+        self.weak_bernoulli += bernoulli(self.theta[i], m, self.gamma[i])
 
     cdef void promote(self, double largest) noexcept nogil:
         """Let the weak features that come to rest most slowly be solved jointly."""
@@ -332,8 +337,7 @@ cdef class BlockDescent:
                 self.remove(i, change, self.e)
                 self.v[i] = m * w
             self.theta[i], self.m[i], self.w[i], self.goal[i] = theta, m, w, goal
-            self.weak_spread += (d - m * self.chi[i]) * m * w * w
-            self.weak_bernoulli += bernoulli(theta, m, self.gamma[i])
+            self.add_weak(i)
         for i in range(<int>self.e.shape[0]):
             self.base[i] = self.e[i]
         for p in range(self.n_strong):
@@ -505,7 +509,7 @@ cdef class BlockDescent:
 
     cdef double rounding_error(self, int k) noexcept nogil:
         cdef double good = self.sigma2_y / fmax(self.noise[k], NOISE_FLOOR * self.sigma2_y)
-        return ROUNDING * (1.0 + fabs(self.free_energy[k]) + 0.01 * self.n_samples * sqrt(good))
+        return ROUNDING * (1.0 + fabs(self.free_energy[k])) + LOST_DIGITS * self.n_samples * sqrt(good)
 
     cdef double precision(self, int k) noexcept nogil:
         return self.beta if self.fixed_beta else 1.0 / fmax(self.noise[k], NOISE_FLOOR * self.sigma2_y)

@@ -50,6 +50,7 @@ class _HeldBlas:
             if self._controller is None:
                 self._controller = ThreadpoolController().select(user_api="blas")
             had = max((library["num_threads"] for library in self._controller.info()), default=1)
+            self._let_any_thread_limit()
             self._limit = self._controller.limit(limits=1)
             return had
         finally:
@@ -60,9 +61,21 @@ class _HeldBlas:
         try:
             self._holders -= 1
             if self._holders == 0 and self._limit is not None:
+                self._let_any_thread_limit()
                 self._limit.restore_original_limits()
+                self._let_any_thread_limit()
         finally:
             lock.release()
+
+    def _let_any_thread_limit(self) -> None:
+        """Newer threadpoolctl ignores all threads but the first that limits OpenBLAS, for as long as that one lives.
+
+        Here the thread that takes BLAS's threads and the one that gives them back may differ.
+        """
+        assert self._controller is not None
+        for library in self._controller.lib_controllers:
+            if hasattr(library, "clear_controlling_thread"):
+                library.clear_controlling_thread(force=True)
 
     def _taken_lock(self) -> Lock:
         """The lock, taken; a new one where an interrupt, just before a release, left the old one taken for ever."""

@@ -29,7 +29,10 @@ MODULES = ("energy", "select", "solve", "path")
 LEAST_KILLED = 85.0  # per cent
 
 #: The test files that reach these modules quickly.
-TESTS = ("energy", "solve", "path", "select", "estimators", "invariance", "covariates", "bad_input", "summary_tables")
+TESTS = (
+    *("energy", "solve", "path", "search", "select", "estimators"),
+    *("invariance", "covariates", "bad_input", "summary_tables"),
+)
 
 #: Left out, for their time: what needs other processes or threads, the comparison with the printed algorithm over 100
 #: problems, scikit-learn's own checks, and a few tests of a second each.
