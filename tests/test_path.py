@@ -117,10 +117,17 @@ def test_many_features_need_few_passes_and_no_dense_storage():
     path = garrote_path(np.asfortranarray(X), y)
     truth = set(np.flatnonzero(coef))
     assert any(set(solution.selected) == truth for solution in path)
-    assert path.n_passes <= 80
+    assert path.n_passes <= 15
     assert max(len(solution.features) for solution in path) < 1000
     assert path.coefs.shape == (20_000, len(path))
     assert path.coefs.nnz < 1000 * len(path)
+
+
+def test_dual_is_not_built_where_the_default_grid_ends(monkeypatch):
+    """It costs as much as n_samples passes, and what it would find is beyond the end of the grid."""
+    X, y, _ = sparse_regression(300, 2000, 5, sigma=np.sqrt(0.5), rng=np.random.default_rng(0))
+    monkeypatch.setattr(Samples, "outer", lambda *_: pytest.fail("the dual is built"))
+    assert "unselected features" in garrote_path(X, y).stopped
 
 
 @pytest.mark.parametrize("zeta", [0.5, 0.95])
@@ -148,6 +155,21 @@ def test_correlated_features_enter_the_working_set_for_exchange_moves():
     before = active.problem.n_passes
     active.bring_partners(np.flatnonzero(active.features == 5))
     assert active.problem.n_passes == before  # nobody is asked twice
+
+
+def test_partners_of_many_features_are_found_in_one_pass():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 3000))
+    X[:, 1000:1020] = X[:, :20] + 0.3 * rng.standard_normal((400, 20))
+    active = WorkingSet(Samples(X, X[:, :20].sum(axis=1)), Model())
+    active.shrink(20)
+    inside = np.isin(active.features, np.arange(20))
+    partners = 1000 + active.features[inside]
+    before = active.problem.n_passes
+    active.bring_partners(np.flatnonzero(inside))
+    assert len(partners) > 10
+    assert set(partners) <= set(active.features)
+    assert active.problem.n_passes == before + 1
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])

@@ -332,3 +332,17 @@ def test_sparse_is_never_densified_as_a_whole(kind, peak):
     X = kind(sparse.random(500, 20_000, density=0.002, random_state=rng))
     y = X[:, [0, 1, 2]].toarray().sum(axis=1) + 0.1 * rng.standard_normal(500)
     assert peak(lambda: garrote_path(X, y, gammas=[-40.0, -20.0])) < 0.25 * 500 * 20_000 * 8
+
+
+@pytest.mark.parametrize("kind", [sparse.csc_array, sparse.csr_array])
+def test_sparse_moments_and_products_need_little_memory(kind, peak, monkeypatch):
+    monkeypatch.setattr("garrote.design.SLAB_ELEMENTS", 10_000)
+    X = kind(sparse.random(2000, 3000, density=0.05, random_state=np.random.default_rng(4)))
+    design, weights = as_design(X), np.full(2000, 1 / 2000)
+    assert peak(lambda: design.moments(weights)) < 0.5 * X.data.nbytes
+    assert peak(lambda: design.round_trip(np.ones(2000), lambda products, part: products)) < 0.5 * X.data.nbytes
+    dense = X.toarray()
+    np.testing.assert_allclose(design.moments(weights), (dense.mean(axis=0), dense.var(axis=0)), rtol=1e-12)
+    few, many = np.array([7, 3]), np.arange(2999, 0, -2)
+    np.testing.assert_allclose(design.dot(few, np.array([1.0, 2.0])), dense[:, few] @ [1.0, 2.0], atol=1e-12)
+    np.testing.assert_allclose(design.dot(many, np.ones(1500)), dense[:, many].sum(axis=1), atol=1e-12)

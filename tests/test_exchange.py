@@ -1,0 +1,87 @@
+"""Exchange moves: the screened change of F is that of the moved solution, and the compiled loop is the plain one."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from garrote._loops import COMPILED
+from garrote.datasets import sparse_regression
+from garrote.exchange import MOVES, Screen, moves
+from garrote.problem import Samples
+
+compiled = pytest.mark.skipif(not COMPILED, reason="there is no compiler")
+
+
+def block_of(n_features, seed=0, zeta=0.0, n_samples=50):
+    X, y, _ = sparse_regression(n_samples, n_features, min(5, n_features), zeta=zeta, rng=np.random.default_rng(seed))
+    samples = Samples(X, y)
+    return samples.block(samples.varying)
+
+
+def noise_of(block, m, ridge):
+    """E with every w at its best, from its definition, for features that are in with probability m or out."""
+    on = np.flatnonzero(m)
+    K = block.gram[np.ix_(on, on)] + np.diag(block.chi[on] * ((1.0 + ridge) / m[on] - 1.0))
+    return block.sigma2_y - block.b[on] @ np.linalg.solve(K, block.b[on])
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+def test_screened_changes_are_those_of_the_moved_solution(ridge):
+    block, rng = block_of(8), np.random.default_rng(1)
+    theta, gamma = rng.normal(0.0, 3.0, 8), rng.normal(-5.0, 1.0, 8)
+    m = np.where(theta > 0, expit(theta), 0.0)
+    before = noise_of(block, m, ridge)
+    for change, drop, add in zip(*Screen(block, theta, gamma, ridge).best(100, True, True), strict=True):
+        moved, prior = m.copy(), 0.0
+        if drop >= 0:
+            moved[drop], prior = 0.0, prior + gamma[drop]
+        if add >= 0:
+            moved[add], prior = 1.0, prior - gamma[add]
+        expected = 0.5 * block.n_samples * np.log(noise_of(block, moved, ridge) / before) + prior
+        assert change == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@compiled
+@pytest.mark.parametrize("zeta", [0.0, 0.9])
+@pytest.mark.parametrize("n_features", [1, 2, 3, 12, 60])
+def test_compiled_screening_is_the_plain_one(n_features, zeta):
+    rng = np.random.default_rng(2)
+    for seed in range(5):
+        block, ridge = block_of(n_features, seed, zeta), 0.01 * (seed % 3)
+        theta, gamma = rng.normal(-1.0, 3.0, n_features), rng.normal(-5.0, 1.0, n_features)
+        plain, fast = Screen(block, theta, gamma, ridge), block.screen
+        assert fast.look(theta, gamma, ridge)
+        for adds, swaps in np.ndindex(2, 2):
+            ours, theirs = (screen.best(MOVES, bool(adds), bool(swaps)) for screen in (fast, plain))
+            np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-7, atol=1e-9)
+            np.testing.assert_array_equal(ours[1:], theirs[1:])
+        touched = (rng.random(n_features) < 0.3).astype(np.uint8)
+        ours, theirs = (screen.best_swap(MOVES, touched) for screen in (fast, plain))
+        assert ours == theirs if theirs is None else ours == pytest.approx(theirs, rel=1e-7)
+
+
+@compiled
+def test_compiled_screening_leaves_copies_of_a_column_to_the_plain_one():
+    X, y, _ = sparse_regression(50, 5, 2, rng=np.random.default_rng(0))
+    samples = Samples(X[:, [0, 0, 1, 2]], y)
+    block, theta, gamma = samples.block(samples.varying), np.array([40.0, 40.0, 2.0, -4.0]), np.full(4, -5.0)
+    assert not block.screen.look(theta, gamma, 0.0)
+    starts = list(moves(block, theta, gamma, 0.0, adds=True, swaps=True))
+    assert any(np.count_nonzero(start[:2] > 0) == 1 for start in starts)  # one of the copies is dropped
+
+
+@pytest.mark.parametrize("selected", ["none", "all"])
+def test_nothing_selected_and_everything_selected_can_be_screened(selected):
+    block = block_of(6)
+    theta, gamma = np.full(6, -5.0 if selected == "none" else 5.0), np.full(6, -5.0)
+    for start in moves(block, theta, gamma, 0.0, adds=True, swaps=True):
+        assert np.count_nonzero(start > 0) == (1 if selected == "none" else 5)
+
+
+def test_chains_touch_no_feature_twice():
+    block = block_of(30, zeta=0.95)
+    theta = np.where(np.arange(30) < 6, 8.0, -8.0)
+    for start in moves(block, theta, np.full(30, -3.0), 0.0, adds=False, swaps=True):
+        dropped, added = theta > start, theta < start
+        assert dropped.sum() <= 4 and dropped.sum() == np.count_nonzero(theta[dropped] > 0)
+        assert added.sum() <= 4 and added.sum() == np.count_nonzero(theta[added] < 0)
