@@ -199,19 +199,18 @@ class WorkingSet:
             found = self._found(run, since, background)
             found.looked = looked
             change = self._change_of_background(since, run.end.noise, background)
-            if isinstance(background, Background) and change != 1.0 and 1.0 / FAR < change * background.scale < FAR:
-                self.background = background.scaled(change**MIXING)
+            if self._rescale(background, change):
                 continue
             if change == 1.0 and not self._uncertain(gamma, since, background):
                 break
             if give_up is not None and give_up(found):
                 break
             looked = not self._refresh(gamma, run, residual, since)
-            outside = self.outside.mass(gamma, self._kappa(run))
-            if outside > HEAVY * self.problem.n_samples:
-                found = replace(found, outside_mass=outside, looked=looked)
-                if give_up is not None and give_up(found):  # the dual costs as much as n_samples passes
-                    break
+            found = replace(found, outside_mass=self.outside.mass(gamma, self._kappa(run)), looked=looked)
+            heavy = self._is_heavy(found.outside_mass)
+            if heavy and give_up is not None and give_up(found):  # the dual costs as much as n_samples passes
+                break
+            if heavy:
                 self.background = self._diffuse(gamma, self._kappa(run), entered=not looked)
             elif isinstance(self.background, DiffuseBackground):
                 self.background = None
@@ -329,11 +328,22 @@ class WorkingSet:
             return 1.0
         return since.explained / known if known else math.inf
 
+    def _rescale(self, background: BackgroundLike | None, change: float) -> bool:
+        """Let a background explain more or less by about a factor; False where that is not enough, or not needed."""
+        if not isinstance(background, Background) or change == 1.0 or not 1.0 / FAR < change * background.scale < FAR:
+            return False
+        self.background = background.scaled(change**MIXING)
+        return True
+
+    def _is_heavy(self, mass: float) -> bool:
+        """Whether outside features hold so much inclusion that their w must be eliminated jointly."""
+        return mass > HEAVY * self.problem.n_samples
+
     def _refresh(self, gamma: float, run: Descent, residual: Array, since: SinceLook) -> bool:
         """Look at X for this residual, renew the background, let features enter; whether any did."""
         kappa = self._kappa(run)
         look = self._way_to_look(gamma, kappa)
-        light = since.mass <= HEAVY * self.problem.n_samples
+        light = not self._is_heavy(since.mass)
         if light and since.explained > 0.5 * STALE_BACKGROUND * run.end.noise:
             c, self.background = Background.build(self.samples, residual, look)
         else:
@@ -342,7 +352,7 @@ class WorkingSet:
             if light or not isinstance(self.background, DiffuseBackground):
                 self.background = None
         self._look(c, residual)
-        heavy = self.outside.mass(gamma, kappa) > HEAVY * self.problem.n_samples
+        heavy = self._is_heavy(self.outside.mass(gamma, kappa))
         entrants = self._entrants(gamma, kappa, CERTAIN if heavy else ENTRY)
         if len(entrants):
             self._use(np.concatenate([self.features, entrants]))
