@@ -9,7 +9,8 @@ from garrote._loops import COMPILED
 from garrote.datasets import sparse_regression
 from garrote.energy import Penalty, evaluate, newton_step, precision
 from garrote.minimise import minimise, minimise_plain
-from garrote.problem import Block, Moments, Samples
+from garrote.moments import Moments
+from garrote.problem import Block, Samples
 
 PROBLEMS = {
     "tall": {"n_samples": 40, "n_features": 6, "n_nonzero": 2, "zeta": 0.5, "sigma": 1.0},

@@ -15,8 +15,8 @@ if TYPE_CHECKING:  # imported when first used, so that `garrote --help` does not
     from garrote.comparators.gibbs import SpikeSlabGibbs
     from garrote.comparators.pmf import PairedMeanField
     from garrote.estimators import VariationalGarrote, VariationalGarroteCV
+    from garrote.moments import Moments
     from garrote.path import Path, garrote_path
-    from garrote.problem import Moments
     from garrote.solve import Solution
 
 __version__ = "0.1.0"
@@ -24,7 +24,7 @@ __version__ = "0.1.0"
 #: Public names and the modules that define them.
 _LAZY = {
     "ExactSpikeSlab": "garrote.comparators.exact",
-    "Moments": "garrote.problem",
+    "Moments": "garrote.moments",
     "NonNegativeGarrote": "garrote.comparators.breiman",
     "PairedMeanField": "garrote.comparators.pmf",
     "Path": "garrote.path",

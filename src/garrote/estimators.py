@@ -156,7 +156,7 @@ class VariationalGarrote(_Garrote):
     @all_at_once
     @one_blas_thread()
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, unpenalized: Any = None) -> VariationalGarrote:
-        """Fit to inputs X and outputs y; or to :class:`~garrote.problem.Moments` as X, without y.
+        """Fit to inputs X and outputs y; or to :class:`~garrote.moments.Moments` as X, without y.
 
         ``unpenalized`` are covariates that are always in the model: columns of X by name or number, whose inclusion is
         then 1; or a matrix beside X with a row for each sample. A Design may name its own.

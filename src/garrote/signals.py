@@ -16,7 +16,7 @@ import numpy as np
 from garrote.arrays import Array, Index
 from garrote.checks import check_inputs, check_number
 from garrote.design import Design, as_design
-from garrote.problem import Moments
+from garrote.moments import Moments
 from garrote.solve import Solution
 
 #: Leads whose correlations with all other features are found in one pass.
@@ -72,7 +72,7 @@ def credible_signals(
     Parameters
     ----------
     model : a fitted estimator with ``inclusion_``, or a :class:`~garrote.solve.Solution`
-    X : the inputs that it was fitted to: an array, data frame, Design, or :class:`~garrote.problem.Moments`
+    X : the inputs that it was fitted to: an array, data frame, Design, or :class:`~garrote.moments.Moments`
     threshold : the least |correlation| with the lead
     least : the least total inclusion that is reported
     window : members lie within so many base pairs of the lead, on its chromosome, where X knows positions

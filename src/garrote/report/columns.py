@@ -11,7 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from garrote.arrays import Array, Index
-from garrote.problem import Moments, Problem, Samples
+from garrote.moments import Moments
+from garrote.problem import Problem, Samples
 
 #: |r| from which a feature counts as strongly correlated.
 STRONG = 0.9
