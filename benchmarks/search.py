@@ -24,8 +24,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from garrote import garrote_path
 from garrote.datasets import sparse_regression
-from garrote.path import Path, Search
+from garrote.path import Path
 from garrote.problem import Samples
+from garrote.search import Search
 from garrote.select import path_errors
 from garrote.solve import MAX_ITER, TOL
 from garrote.threads import one_blas_thread

@@ -11,13 +11,14 @@ import pytest
 from scipy.special import logit
 from sklearn.exceptions import ConvergenceWarning
 
-import garrote.path
+import garrote.search
 from garrote import garrote_path
 from garrote.datasets import example2, sparse_regression
 from garrote.energy import Energy
 from garrote.minimise import Descent
-from garrote.path import Path, Point, Search, trace
+from garrote.path import Path, trace
 from garrote.problem import Samples
+from garrote.search import Point, Search
 from garrote.workingset import Found, Model, WorkingSet
 
 
@@ -321,7 +322,7 @@ def exchanged(tries, monkeypatch, starts):
         asked.append({"solution": solution, "gamma": gamma, "ridge": ridge, "adds": adds, "swaps": swaps})
         return iter(starts)
 
-    monkeypatch.setattr(garrote.path, "moves", moves)
+    monkeypatch.setattr(garrote.search, "moves", moves)
     return asked
 
 

@@ -19,7 +19,7 @@ from garrote.arrays import Array, Index
 from garrote.exchange import SWITCHED
 
 if TYPE_CHECKING:
-    from garrote.path import Point, Search
+    from garrote.search import Point, Search
 
 
 class Restarts(NamedTuple):

@@ -25,7 +25,7 @@ from mutmut.mutation.file_mutation import mutate_file_contents
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 COPY = ROOT / ".mutation"
-MODULES = ("energy", "select", "solve", "path")
+MODULES = ("energy", "select", "solve", "path", "search")
 LEAST_KILLED = 85.0  # per cent
 
 #: The test files that reach these modules quickly.

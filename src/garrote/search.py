@@ -1,0 +1,256 @@
+"""The search over a grid of γ: anneal upwards, follow branches downwards, exchange features, keep the lowest F.
+
+As γ grows the solution fits better and β grows: an annealing. F has several minima (Section 3 of the paper), so
+the solution jumps, and comes back elsewhere when γ is lowered: a hysteresis. The search here has three parts.
+
+1. *Up*: from γ_min, each γ warm-started from the one before.
+2. *Down*: from the far end, each γ warm-started from the one above.
+3. *Settle*: sweep the grid down and up; at each γ try the neighbour's best solution and exchange moves; keep the
+   lower F; stop when a whole sweep changes nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from garrote.arrays import Array, Index
+from garrote.exchange import moves
+from garrote.minimise import Rival
+from garrote.problem import Problem
+from garrote.workingset import Found, Model, WorkingSet
+
+#: With as many features as samples, more than this fraction of n_samples selected is on the way to interpolation.
+INTERPOLATES = 0.5
+
+#: Unselected features may together hold this fraction of n_samples in inclusions (or as many as are selected).
+DIFFUSE = 0.05
+
+#: Sweeps of the last part at most; it usually ends after two or three.
+SWEEPS = 10
+
+#: An exchange move that brings in more features than this is abandoned.
+CASCADE = 10
+
+#: An unselected feature with a larger inclusion is undecided.
+UNDECIDED = 0.05
+
+#: So many undecided features are many: each of their exchanges is dear, and there is no end of them.
+MANY_UNDECIDED = 50
+
+#: At so many γ the swaps of one selection are tried.
+SWAPS = 3
+
+#: Features that a descent has not looked at yet may lower its F by about this much.
+UNSEEN = 1.0
+
+#: F must drop by this to count as another solution; with a working set it is known less exactly.
+LOWER = 1e-7
+LOWER_OF_WORKING_SET = 1e-3
+
+
+@dataclass(slots=True, eq=False)
+class Point:
+    """A solution on the way: where a descent at the k-th γ ended."""
+
+    found: Found
+    branch: str
+
+    @property
+    def theta(self) -> Array:
+        return self.found.run.end.theta
+
+    @property
+    def free_energy(self) -> float:
+        return self.found.free_energy
+
+    @property
+    def selected(self) -> Index:
+        """Positions in the working set of the features with m > ½."""
+        return np.flatnonzero(self.theta > 0.0)
+
+    def same_selection(self, other: Point) -> bool:
+        return np.array_equal(self.selected, other.selected)
+
+
+class Search:
+    """The search for low F over a grid."""
+
+    def __init__(self, problem: Problem, grid: Array, model: Model, tol: float, max_iter: int) -> None:
+        self.problem = problem
+        self.passes_before = problem.n_passes  # one problem may be traced several times, for several λ
+        self.grid = grid
+        self.active = WorkingSet(problem, model)
+        self.lower = LOWER if self.active.whole else LOWER_OF_WORKING_SET
+        self.tol, self.max_iter = tol, max_iter
+        self.best: list[Point] = []
+        self.up: list[float] = []
+        self.down: list[float] = []
+        # As many features as samples can fit anything; with fewer, F is bounded.
+        self.can_interpolate = len(problem.varying) >= problem.n_samples - 1
+        self.most_selected = INTERPOLATES * (problem.n_samples - 1) if self.can_interpolate else math.inf
+        self.cut = True  #: whether the grid ends where the path overfits
+        self.end = 0  #: branches are followed, and moves made, only below this position
+        self._tidied = len(self.active.features) if self.active.whole else 0
+        self._tried: set[tuple[Point, int]] = set()
+        self._settled: set[Point] = set()
+        self._swapped: Counter[bytes] = Counter()
+
+    def descend(self, k: int, theta: Array, branch: str, *, beat: Point | None = None) -> Point:
+        """Solve at the k-th γ from θ; no pass over X is spent on a point that will not beat another."""
+
+        def give_up(found: Found) -> bool:
+            if beat is None:  # the default grid ends where the path overfits
+                return branch == "up" and self.cut and found.looked and self.overfits(found) != ""
+            margin = 0.0 if Point(found, branch).same_selection(beat) else UNSEEN
+            return found.free_energy - margin > beat.free_energy - self.lower
+
+        gamma = float(self.grid[k])
+        most = self.most_selected if self.cut or k < self.end else math.inf
+        if branch == "restart":  # random inclusions begin with many
+            most = math.inf
+        if branch == "exchange":  # one move; an avalanche is what annealing finds, at its own γ
+            most = min(
+                most, float(np.count_nonzero(theta > 0)) + (CASCADE if self.additions_mean_something(gamma) else 0)
+            )
+        rival = None if beat is None else Rival(beat.found.run.end.m, beat.free_energy - self.lower)
+        found = self.active.descend(
+            gamma, theta, give_up=give_up, tol=self.tol, max_iter=self.max_iter, most=most, rival=rival
+        )
+        return Point(found, branch)
+
+    def anneal_up(self, whole_grid: bool) -> str:
+        """Part 1. Returns why the grid was cut, or ''."""
+        self.cut = not whole_grid
+        theta, reason = self.active.start(float(self.grid[0])), ""
+        for k in range(len(self.grid)):
+            point = self.descend(k, theta, "up")
+            reason = reason or self.overfits(point.found)
+            if reason and not whole_grid and self.best:
+                break
+            self.best.append(point)
+            self.up.append(point.free_energy)
+            if not reason:
+                self.end = k + 1
+            theta = point.found.run.end.target
+        self.tidy()
+        return "" if whole_grid else reason
+
+    def follow_down(self) -> None:
+        """Part 2."""
+        self.down = list(self.up)
+        theta = None
+        for k in range(self.end - 2, -1, -1):
+            above = self.best[k + 1] if theta is None else None
+            if above is not None and above.same_selection(self.best[k]):
+                continue  # no jump here: the branches have merged
+            point = self.descend(k, above.theta if above is not None else theta, "down")  # type: ignore[arg-type]
+            if not point.found.run.converged:  # abandoned: there is no branch here
+                theta = None
+                continue
+            merged = abs(point.free_energy - self.up[k]) < self.lower
+            self.down[k] = point.free_energy
+            theta = None if merged else point.theta
+            self.keep(k, point)
+
+    def settle(self) -> None:
+        """Part 3."""
+        for _ in range(SWEEPS):
+            changed = False
+            self.active.bring_partners(np.concatenate([point.selected for point in self.best[: self.end]]))
+            for positions, towards in ((range(self.end - 1, -1, -1), 1), (range(self.end), -1)):
+                for k in positions:
+                    changed |= self.try_neighbour(k, k + towards)
+                    changed |= self.try_exchange(k)
+                    self.tidy()
+            if not changed:
+                return
+
+    def try_neighbour(self, k: int, neighbour: int) -> bool:
+        """Start from the neighbour's solution, unless it is in the same basin or was tried before."""
+        if not 0 <= neighbour < self.end:
+            return False
+        start = self.best[neighbour]
+        if (start, k) in self._tried or start.same_selection(self.best[k]):
+            return False
+        self._tried.add((start, k))
+        return self.keep(k, self.descend(k, start.theta, "neighbour", beat=self.best[k]))
+
+    def try_exchange(self, k: int) -> bool:
+        """Exchange moves until none lowers F."""
+        changed = False
+        while self.best[k] not in self._settled and not self.undecided(self.best[k].found):
+            at, gamma = self.best[k], float(self.grid[k])
+            self._settled.add(at)
+            solution = self.active.embed(at.theta, gamma)  # the working set may have grown since
+            # what a swap does hardly depends on γ: a few γ of each selection are tried, and pass on what is found
+            selection = self.active.features[solution > 0.0].tobytes()
+            self._swapped[selection] += 1
+            swaps = self._swapped[selection] <= SWAPS
+            adds = self.additions_mean_something(gamma)
+            prior, ridge = self.active.start(gamma), self.active.model.ridge
+            for theta in moves(self.active.block, solution, prior, ridge, adds=adds, swaps=swaps):
+                if self.keep(k, self.descend(k, theta, "exchange", beat=at)):
+                    changed = True
+                    break
+        return changed
+
+    def undecided(self, found: Found) -> bool:
+        """Whether many features, more than are in the model, are half in it: to exchange single ones means nothing."""
+        m = found.run.end.m
+        selected, half_in = int((m > 0.5).sum()), int(((m > UNDECIDED) & (m <= 0.5)).sum())
+        return half_in > max(selected, MANY_UNDECIDED)
+
+    def additions_mean_something(self, gamma: float) -> bool:
+        """Whether exchange may add features: not where the prior alone expects one of very many useless ones.
+
+        The best of these is always worth adding there, and after it the next, until y is interpolated.
+        """
+        n_features = len(self.problem.varying)
+        return n_features < 2 * self.problem.n_samples or n_features * math.exp(gamma) < 1.0
+
+    def keep(self, k: int, point: Point) -> bool:
+        """Keep a point whose F is lower, unless it overfits or was abandoned on the way."""
+        run = point.found.run
+        abandoned = not run.converged and run.n_iter < self.max_iter
+        if abandoned or point.free_energy >= self.best[k].free_energy - self.lower or self.overfits(point.found):
+            return False
+        self.best[k] = point
+        return True
+
+    def tidy(self) -> None:
+        """Let go of the features that entered the working set only for points that were not kept."""
+        if len(self.active.features) > self._tidied:
+            self.active.shrink(max(len(point.theta) for point in self.best))
+            self._tidied = len(self.active.features)
+
+    def overfits(self, found: Found) -> str:
+        """Why lowest F no longer means best here, or ''.
+
+        Where X can interpolate y, E → 0 and F → −∞.
+        """
+        n_samples = self.problem.n_samples
+        if not math.isfinite(self.most_selected):
+            return ""
+        m = found.run.end.m
+        selected = m > 0.5
+        if selected.sum() > self.most_selected:
+            return f"{selected.sum()} features are selected from {n_samples:g} samples: the fit begins to interpolate"
+        if not found.at_rest:
+            return "unselected features together begin to explain y, and no solution comes to rest"
+        weak, strong = float(m[~selected].sum()) + found.outside_mass, float(m[selected].sum())
+        if weak > max(strong, DIFFUSE * n_samples):
+            return f"unselected features hold a total inclusion of {weak:.3g}, the selected ones {strong:.3g}"
+        return ""
+
+    def trim(self) -> str:
+        """Drop the last γ whose F is above the one before: F falls with γ, so a lower F exists, but it overfits."""
+        dropped = False
+        while len(self.best) > 1 and self.best[-1].free_energy > self.best[-2].free_energy:
+            dropped = True
+            for values in (self.best, self.up, self.down):
+                values.pop()
+        return "solutions of lower free energy hold more inclusion in unselected than in selected features" * dropped
