@@ -62,6 +62,14 @@ def test_cross_validation_passes_restarts_on():
     assert (plain.mse_path_ != again.mse_path_).any()
 
 
+def test_data_of_extreme_scale_are_restarted_too():
+    X, y = hard_problem(1)
+    options = {"gammas": garrote_path(X, y, gammas=8).gammas, "n_restarts": 4, "random_state": 0}
+    scaled = garrote_path(X * 2.0**200, y, **options)
+    assert_array_equal([solution.branch for solution in scaled], [s.branch for s in garrote_path(X, y, **options)])
+    assert "restart" in {solution.branch for solution in scaled}
+
+
 def test_a_seed_decides_everything():
     X, y = hard_problem(3)
     model = VariationalGarroteCV(6, ridges=[0.0], cv=2, n_restarts=2, random_state=5)

@@ -196,7 +196,8 @@ def trace(
         return Path(solutions, flat, flat, "", 0, 0, 0)
     units = safe_units(problem.chi, problem.sigma2_y)
     if units is not None:
-        path = trace(problem.in_units(units), grid, model, whole_grid=whole_grid, tol=tol, max_iter=max_iter)
+        problem = problem.in_units(units)
+        path = trace(problem, grid, model, whole_grid=whole_grid, tol=tol, max_iter=max_iter, restarts=restarts)
         return path.in_users_units(units, problem.n_samples)
     search = Search(problem, grid, model, tol, max_iter)
     # A slab prior bounds F, so the path may go on into the dense regime, where γ → large is ridge regression.
