@@ -8,7 +8,7 @@ import time
 import warnings
 
 import pytest
-from click.testing import CliRunner
+from command_line import run_here
 
 from garrote import sealed
 from garrote.commands import cli
@@ -158,7 +158,7 @@ def test_summary_has_mean_spread_and_count():
 
 
 def test_list_names_every_item():
-    result = CliRunner().invoke(cli, ["paper", "--list"])
+    result = run_here(cli, ["paper", "--list"])
     assert [line.split()[0] for line in result.output.splitlines()] == [*ITEMS, *EXTRA]
 
 
@@ -172,7 +172,7 @@ def test_list_names_every_item():
     ],
 )
 def test_bad_arguments_are_explained(arguments, message):
-    result = CliRunner().invoke(cli, ["paper", *arguments])
+    result = run_here(cli, ["paper", *arguments])
     assert result.exit_code == 2
     assert message in result.output
 
