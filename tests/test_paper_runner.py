@@ -8,7 +8,7 @@ import time
 import warnings
 
 import pytest
-from command_line import run_here
+from click.testing import CliRunner
 
 from garrote import sealed
 from garrote.commands import cli
@@ -158,7 +158,7 @@ def test_summary_has_mean_spread_and_count():
 
 
 def test_list_names_every_item():
-    result = run_here(cli, ["paper", "--list"])
+    result = CliRunner().invoke(cli, ["paper", "--list"])
     assert [line.split()[0] for line in result.output.splitlines()] == [*ITEMS, *EXTRA]
 
 
@@ -172,7 +172,7 @@ def test_list_names_every_item():
     ],
 )
 def test_bad_arguments_are_explained(arguments, message):
-    result = run_here(cli, ["paper", *arguments])
+    result = CliRunner().invoke(cli, ["paper", *arguments])
     assert result.exit_code == 2
     assert message in result.output
 
