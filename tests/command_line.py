@@ -4,7 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
+
+from click.testing import CliRunner
 
 GARROTE = Path(sys.executable).parent / "garrote"
 
@@ -36,6 +39,12 @@ def interrupt(process):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
     return process.returncode, out, err
+
+
+def run_here(command, arguments):
+    """Run a click command in this process; stdout and stderr apart, which newer versions of click always do."""
+    apart = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
+    return CliRunner(**apart).invoke(command, arguments)
 
 
 def files(folder):

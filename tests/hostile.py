@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import zarr
 from interrupts import write_cohort
 from scipy import sparse
 
@@ -51,6 +52,18 @@ TOKENS = {
         b"'fortran_order': 3",
         b"[('a','f8')]",
     ],
+    "parquet": [
+        b"PAR1",
+        b"\x15\x00",
+        b"\xff" * 5,
+        b"\xff\xff\xff\x7f",
+        b"\x19\x4c",
+        b"\0" * 8,
+        b"pandas",
+        b'{"a":' * 990,
+    ],
+    "feather": [b"ARROW1", b"FEA1", b"\xff" * 4, b"\xff\xff\xff\x7f", b"\0" * 8, b"pandas", b'{"a":' * 990],
+    "zarr": [b"null", b"{}", b"[" * 3000, b'"<f8"', b'"|O"', b"[1000000000000, 3]", b'"../../x"', b"\xff" * 8, b"\0"],
     "bed": [b"\x6c\x1b\x01", b"\x6c\x1b\x00", b"\n", b" ", b"NA", b"-9", b"\t", b"\0", b"\xff", b"v1", b"FID IID\n"],
 }
 
@@ -316,6 +329,45 @@ class Npy(Format):
             np.asarray(table.X).sum()
 
 
+class Parquet(Tables):
+    name = "parquet"
+
+    def make(self) -> dict[str, bytes]:
+        table = _table()
+        table.to_parquet(self.folder / "a.parquet")
+        table.astype({"a": "float32", "b": "category"}).to_parquet(self.folder / "b.parquet", compression="gzip")
+        table.set_index("c").to_parquet(self.folder / "c.parquet", compression=None)
+        return {file.name: file.read_bytes() for file in self.folder.iterdir()}
+
+
+class Feather(Tables):
+    name = "feather"
+
+    def make(self) -> dict[str, bytes]:
+        _table().to_feather(self.folder / "a.feather")
+        _table().to_feather(self.folder / "b.feather", compression="zstd")
+        _table().to_feather(self.folder / "c.feather", compression="uncompressed")
+        return {file.name: file.read_bytes() for file in self.folder.iterdir()}
+
+
+class Zarr(Format):
+    name = "zarr"
+
+    def make(self) -> dict[str, bytes]:
+        X = _table().to_numpy()
+        zarr.save_array(str(self.folder / "array.zarr"), X)
+        zarr.save_group(str(self.folder / "group.zarr"), X=X[:, :3], y=X[:, 3])
+        return {
+            str(file.relative_to(self.folder)): file.read_bytes() for file in self.folder.rglob("*") if file.is_file()
+        }
+
+    def use(self, name: str) -> None:
+        store = name.partition("/")[0]
+        table = read(self.folder / store, target="-1" if store == "array.zarr" else "y")
+        with np.errstate(all="ignore"):
+            np.asarray(table.X).sum()
+
+
 class Genotypes(Format):
     name = "bed"
 
@@ -329,4 +381,4 @@ class Genotypes(Format):
         cohort.transpose_dot(np.ones(cohort.shape[0]))
 
 
-FORMATS = {kind.name: kind for kind in (ModelFile, Checkpoints, Tables, Npz, Npy, Genotypes)}
+FORMATS = {kind.name: kind for kind in (ModelFile, Checkpoints, Tables, Npz, Npy, Parquet, Feather, Zarr, Genotypes)}

@@ -163,7 +163,8 @@ def test_predict_prints_what_the_model_predicts(fitted, folder):
     rows = np.array([[float(cell) for cell in line.split(",")] for line in run.stdout.splitlines()[1:]])
     mean, std = load(folder / "results" / "data").predict(inputs(frame(seed=2))[0], return_std=True)
     assert run.stdout.splitlines()[0] == "prediction,std"
-    assert_allclose(rows, np.column_stack([mean, std]), rtol=1e-14)  # the alignment of memory may change the last bit
+    # the alignment of memory may change the last bit
+    assert_allclose(rows, np.column_stack([mean, std]), rtol=1e-14, atol=1e-14)
 
 
 def test_predict_finds_columns_by_name(fitted, folder):

@@ -117,7 +117,7 @@ def test_names_that_are_no_text_are_refused(tmp_path):
 
 @pytest.mark.parametrize("kind", ["csr", "csc"])
 def test_a_sparse_matrix_whose_indices_lead_elsewhere_is_refused(kind, tmp_path):
-    X = sparse.random_array((8, 4), density=0.5, format=kind, rng=np.random.default_rng(0))
+    X = sparse.random_array((8, 4), density=0.5, format=kind, random_state=np.random.default_rng(0))
     for index in (10**6, -(10**6)):
         X.indices[3] = index
         sparse.save_npz(tmp_path / "a.npz", X)

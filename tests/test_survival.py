@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
-from command_line import GARROTE, PATIENCE, files, start
+from command_line import GARROTE, PATIENCE, files, run_here, start
 from disks import SmallDisk, disk  # noqa: F401 -- a fixture
 
 from garrote import VariationalGarrote
@@ -54,7 +53,7 @@ def test_a_killed_fit_goes_on_to_the_same_bytes_and_computes_damaged_folds_again
     for place in (whole, killed):
         place.mkdir()
     monkeypatch.chdir(whole)
-    expected = CliRunner().invoke(cli, fit)
+    expected = run_here(cli, fit)
     kept = killed / "out" / ".checkpoint"
     for n_folds in (1, 3):
         process = start(*fit, folder=killed)
@@ -71,7 +70,7 @@ def test_a_killed_fit_goes_on_to_the_same_bytes_and_computes_damaged_folds_again
     second.write_text(second.read_text().replace("1", "2", 1))
     (killed / "out" / ".model.json.garrote-abcd_123.json").write_text("what a kill in the middle of a write leaves")
     monkeypatch.chdir(killed)
-    resumed = CliRunner().invoke(cli, fit)
+    resumed = run_here(cli, fit)
     said = resumed.stderr.splitlines()
     for file in (first, second):
         shown = file.relative_to(killed)
@@ -210,7 +209,7 @@ def test_a_sealed_comparison_that_makes_no_sense_is_computed_again(forged, tmp_p
 
 def invoke(*arguments):
     """A command in this process; its exit code and the last line on stderr."""
-    result = CliRunner().invoke(cli, [str(argument) for argument in arguments])
+    result = run_here(cli, [str(argument) for argument in arguments])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result.exit_code, (result.stderr.strip().splitlines() or [""])[-1]
 

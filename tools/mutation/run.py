@@ -66,7 +66,8 @@ def main() -> int:
     arguments = options.parse_args()
     known = read_outcomes() if arguments.again else {}
     mutants = make_mutants()
-    keep = {m: known[m] for m in mutants if known.get(m) == "killed" or (m in known and arguments.only)}
+    others = {m for m in known if arguments.only not in (None, m.module)}
+    keep = {m: known[m] for m in mutants if known.get(m) == "killed" or m in others}
     todo = [m for m in mutants if m not in keep and m.module == (arguments.only or m.module)]
     random.Random(0).shuffle(todo)  # so that what an interrupted run has tried is a fair sample
     write_outcomes(keep)

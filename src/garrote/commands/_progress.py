@@ -37,8 +37,9 @@ def bar(label: str, *, total: int | None = None, quiet: bool = False) -> Iterato
     """A bar that disappears when the block ends; without a total it only shows that something happens."""
     columns: list[Any] = [SpinnerColumn(), TextColumn("{task.description}")]
     columns += [BarColumn(), MofNCompleteColumn(), TextColumn("time left"), TimeRemainingColumn()]
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=quiet or not sys.stderr.isatty()) as progress:
+    hidden = quiet or not sys.stderr.isatty()
+    console = Console(stderr=True, quiet=hidden)  # older rich ends a bar with a new line, even one that is disabled
+    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
         yield Bar(progress, label, total)
 
 

@@ -74,7 +74,8 @@ def _progress(name: str, total: int) -> Iterator[Callable[[], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
+    hidden = not sys.stderr.isatty()
+    console = Console(stderr=True, quiet=hidden)  # older rich ends a bar with a new line, even one that is disabled
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
         task = bar.add_task(name, total=total)
         yield lambda: bar.advance(task)

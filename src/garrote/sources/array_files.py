@@ -114,10 +114,14 @@ def _sparse(path: Path, archive: _Archive) -> Any:
 
 
 def _load_zarr(path: Path) -> Any:
-    store = needed("zarr", "tables", f"reading {path}").open(str(path), mode="r")
-    if hasattr(store, "arrays"):
-        return {name: _of_zarr(path, array) for name, array in store.arrays()}
-    return _of_zarr(path, store)
+    zarr = needed("zarr", "tables", f"reading {path}")
+    try:
+        store = zarr.open(str(path), mode="r")
+        if hasattr(store, "arrays"):
+            return {name: _of_zarr(path, array) for name, array in store.arrays()}
+        return _of_zarr(path, store)
+    except (AttributeError, ZeroDivisionError) as error:  # JSON that it does not expect, chunks of no size
+        raise ValueError("its metadata are not those of a Zarr array") from error
 
 
 def _of_zarr(path: Path, array: Any) -> Any:

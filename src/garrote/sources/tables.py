@@ -225,15 +225,21 @@ def _read_delimited(path: Path) -> tuple[Any, list[str]]:
 def _read_parquet(path: Path) -> tuple[Any, list[str]]:
     import pandas as pd
 
-    needed("pyarrow", "tables", f"reading {path}")
-    return pd.read_parquet(path), []
+    return _by_pyarrow(pd.read_parquet, path)
 
 
 def _read_feather(path: Path) -> tuple[Any, list[str]]:
     import pandas as pd
 
+    return _by_pyarrow(pd.read_feather, path)
+
+
+def _by_pyarrow(reader: Callable[[Path], Any], path: Path) -> tuple[Any, list[str]]:
     needed("pyarrow", "tables", f"reading {path}")
-    return pd.read_feather(path), []
+    try:
+        return reader(path), []
+    except MemoryError as error:  # it makes room for as much as each part of a file claims to hold
+        raise ValueError("a part of it claims to hold more than the memory") from error
 
 
 #: How each kind of table is read: all of its columns, and the names of what was left aside.
