@@ -156,6 +156,11 @@ def test_one_split_has_no_ties():
     assert choose(ERRORS[:, :, :1], one_standard_error=False) == (0, 2)
 
 
+def test_rounding_does_not_choose():
+    assert choose(np.array([[[2.0], [1.0 + 1e-12], [1.0], [1.0 + 1e-6]]]), one_standard_error=False) == (0, 1)
+    assert choose(np.array([[[2.0], [1.0 + 1e-6], [1.0]]]), one_standard_error=False) == (0, 2)
+
+
 def test_the_best_grid_point_fixes_the_ridge():
     errors = np.array([[[3.0, 3.1], [2.0, 2.1]], [[1.0, 1.2], [0.9, 3.0]]])
     assert choose(errors, one_standard_error=False) == (1, 0)

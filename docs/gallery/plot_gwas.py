@@ -72,10 +72,11 @@ r = (X_left.T @ y_left) / np.sqrt((X_left**2).sum(axis=0) * (y_left @ y_left))
 freedom = len(y) - 2 - C.shape[1]
 p_value = 2 * stats.t.sf(np.abs(r) * np.sqrt(freedom / (1 - r**2)), freedom)
 standardised = X_left / X_left.std(axis=0)
+alphas = np.abs(standardised.T @ y_left).max() / len(y) * np.geomspace(1.0, 0.05, 30)
 
 selected = {
     "single markers": np.flatnonzero(p_value < 0.05 / len(p_value)),
-    "Lasso": np.flatnonzero(LassoCV(cv=5, eps=0.05, alphas=30).fit(standardised, y_left).coef_),
+    "Lasso": np.flatnonzero(LassoCV(cv=5, alphas=alphas).fit(standardised, y_left).coef_),
     "Variational Garrote": np.flatnonzero(model.inclusion_[: len(cohort.variants)] > 0.5),
 }
 linked = np.abs(np.corrcoef(X.T)) > 0.9

@@ -40,8 +40,8 @@ print(f"half way up the path: {right} of {len(true)} true features selected, and
 
 # %%
 # A sparse matrix: counts of rare events.
-counts = sparse.random_array(
-    (500, 20_000), density=0.01, format="csc", rng=rng, data_sampler=lambda size: rng.poisson(1, size) + 1.0
+counts = sparse.csc_array(
+    sparse.random(500, 20_000, density=0.01, random_state=rng, data_rvs=lambda size: rng.poisson(1, size) + 1.0)
 )
 true = rng.choice(counts.shape[1], 8, replace=False)
 y = counts[:, true].sum(axis=1) + rng.standard_normal(500)

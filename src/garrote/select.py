@@ -19,6 +19,9 @@ from garrote.workingset import Model
 #: Differences of the mean error below this fraction of its standard error count as ties.
 TIE = 0.25
 
+#: And so do relative differences below this: they are rounding, and would let the machine choose γ.
+EQUAL = 1e-9
+
 
 class Choice(NamedTuple):
     """A grid point: ``ridges[ridge]``, ``gammas[gamma]``."""
@@ -94,7 +97,7 @@ def path_errors(path: Path, train: Samples, unseen: Samples) -> Array:
 
 
 def choose(errors: Array, *, one_standard_error: bool) -> Choice:
-    """The sparsest γ whose mean error is that of the best grid point, up to what is noise between folds.
+    """The sparsest γ whose mean error is that of the best grid point, up to what is noise between folds, or rounding.
 
     The best grid point fixes λ. Noise is a quarter of its standard error over the folds (TIE): where the rules were
     compared, ties broken towards sparsity did not predict worse than the bare minimum. With ``one_standard_error`` it
@@ -103,8 +106,8 @@ def choose(errors: Array, *, one_standard_error: bool) -> Choice:
     mean = errors.mean(axis=2)  # NaN where any split is
     ridge, gamma = np.unravel_index(np.nanargmin(mean), mean.shape)
     n_splits = errors.shape[2]
+    bound = mean[ridge, gamma] * (1.0 + EQUAL)
     if n_splits > 1:
         noise = errors[ridge, gamma].std(ddof=1) / np.sqrt(n_splits)
-        bound = mean[ridge, gamma] + (1.0 if one_standard_error else TIE) * noise
-        gamma = np.flatnonzero(mean[ridge] <= bound)[0]
-    return Choice(int(ridge), int(gamma))
+        bound += (1.0 if one_standard_error else TIE) * noise
+    return Choice(int(ridge), int(np.flatnonzero(mean[ridge] <= bound)[0]))
