@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
-from sklearn.utils.validation import _get_feature_names, check_array
+from sklearn.utils.validation import check_array
 
 import garrote
 from garrote import sealed
@@ -72,10 +72,10 @@ class SavedModel(_Garrote):
         return [ids, *([entry[key] for entry in self.variants_.values()] for key in VARIANT)]
 
     def _check_inputs(self, X: Any) -> Design:
-        names = None if isinstance(X, Design) else _get_feature_names(X)
+        names = None if isinstance(X, Design) else _column_names(X)
         design = X if isinstance(X, Design) else as_design(_numbers(X))
         if names is not None and hasattr(self, "feature_names_in_"):
-            return self.aligned(design, [str(name) for name in names])
+            return self.aligned(design, names)
         if design.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {design.shape[1]} columns, but the model was fitted to {self.n_features_in_} features; "
@@ -120,6 +120,12 @@ class _Aligned(Design):
 
     def take(self, rows: Index | slice) -> Design:
         return _Aligned(self.design.take(rows), self.positions)
+
+
+def _column_names(X: Any) -> list[str] | None:
+    """The names of a data frame's columns; None where X is no frame, or they are numbers."""
+    names = list(getattr(X, "columns", ()))
+    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _numbers(X: Any) -> Any:
