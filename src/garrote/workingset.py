@@ -256,7 +256,7 @@ class WorkingSet:
         """
         sums = self._signed_sums(features)
         at_once = max(FEWEST_AT_ONCE, int(AT_ONCE * self.problem.n_samples))  # their products are small beside X
-        most = min(CANDIDATES * self._summed, self.problem.n_features)
+        most = min(CANDIDATES * min(self._summed, len(features)), self.problem.n_features)
         found: list[Index] = []
         for start in range(0, sums.shape[1], at_once):
             product = self.samples.correlations(sums[:, start : start + at_once])
