@@ -7,6 +7,7 @@ from scipy.special import expit
 from garrote.datasets import sparse_regression
 from garrote.path import garrote_path
 from garrote.problem import Samples
+from garrote.restarts import Restarts
 from garrote.select import choose, path_errors, validation_errors
 from garrote.watch import Watch, watched_by
 
@@ -43,11 +44,10 @@ def splits(n_samples=40, n_folds=3):
     return [(np.flatnonzero(test != k), np.flatnonzero(test == k)) for k in range(n_folds)]
 
 
-def errors_of(data, watch, *, weights=None, odds=None, gammas=GAMMAS, folds=3):
+def errors_of(data, watch, *, weights=None, odds=None, gammas=GAMMAS, ridges=RIDGES, folds=3, **options):
+    parts, options = splits(n_folds=folds), {"whole_grid": True, "n_jobs": None} | options
     with watched_by(watch):
-        return validation_errors(
-            Samples(*data, weights), splits(n_folds=folds), gammas, RIDGES, odds, whole_grid=True, n_jobs=None
-        )
+        return validation_errors(Samples(*data, weights), parts, gammas, ridges, odds, **options)
 
 
 @pytest.mark.parametrize("odds", [None, np.array([0.0, 2.0, -1.0, 0.0, 0.0, 1.0])])
@@ -111,9 +111,13 @@ def test_runs_with_any_other_input_have_another_identity(data):
         identity(lambda X, y: (X, y + first)),
         identity(lambda X, y: (X[:, ::-1], y)),
         identity(weights=1.0 + first),
+        identity(weights=np.repeat(2.0, 40)),
         identity(gammas=GAMMAS + 0.5),
+        identity(ridges=RIDGES + 0.1),
         identity(odds=np.ones(6)),
         identity(folds=2),
+        identity(restarts=Restarts(1, 0)),
+        identity(restarts=Restarts(1, 1)),
     ]
     assert len(set(identities)) == len(identities)
     assert identity() == identities[0]

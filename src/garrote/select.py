@@ -48,11 +48,9 @@ def validation_errors(
     watch = current_watch()
     odds = np.empty(0) if prior_log_odds is None else prior_log_odds
     parts = (part for split in splits for part in split)
-    known = watch.begin(
-        len(splits),
-        identity_of(samples.b, samples.chi, samples.y, samples.weights, gammas, ridges, odds, restarts, *parts),
-        (len(ridges), len(gammas)),
-    )
+    data = (samples.b, samples.chi, samples.y, samples.weights, samples.n_samples)
+    identity = identity_of(*data, gammas, ridges, odds, restarts, *parts)
+    known = watch.begin(len(splits), identity, (len(ridges), len(gammas)))
     paths: list[list[Path]] = [[] for _ in splits]
     unknown = [k for k, errors in enumerate(known) if errors is None]
     results = Parallel(n_jobs=n_jobs, return_as="generator" if watch.live else "list")(
