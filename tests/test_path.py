@@ -184,6 +184,17 @@ def test_results_do_not_depend_on_the_number_of_threads(n_threads):
     assert abs(path.coefs - expected.coefs).max() < 1e-10
 
 
+def test_every_solution_has_its_cost():
+    X, y, _ = sparse_regression(60, 2000, 3, sigma=0.5, rng=np.random.default_rng(0))
+    wide, whole = garrote_path(X, y), garrote_path(X[:, :50], y)
+    for path, passes in ((wide, 1), (whole, 0)):
+        assert 0 < sum(solution.n_factorizations for solution in path) <= path.n_factorizations
+        assert all(solution.n_factorizations > 0 for solution in path)
+        assert passes <= sum(solution.n_passes for solution in path) <= path.n_passes
+    assert solve(X, y, gamma=-8.0).n_passes > 0
+    assert solve(X[:, :50], y, gamma=-8.0).n_passes == 0
+
+
 def test_passes_of_one_path_are_not_counted_in_the_next():
     X, y, _ = sparse_regression(40, 1500, 2, sigma=0.5, rng=np.random.default_rng(0))
     problem = Samples(X, y)

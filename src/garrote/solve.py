@@ -42,12 +42,14 @@ class Solution:
     slab: Array  #: w of those features
     beta: float  #: 1/noise variance
     free_energy: float
-    n_iter: int
+    n_iter: int  #: steps of the descent that ended here
     residual: float  #: max |σ(γ + (βn/2) w² χ) − m|
     branch: str  #: how it was found: "up", "down", "neighbour", "exchange", "restart" or "given"
     n_features: int
     unlisted_mass: float = 0.0  #: Σ m of the features that are not listed
     prior_log_odds: Array | None = None
+    n_passes: int = 0  #: passes over X of that descent
+    n_factorizations: int = 0  #: and its Cholesky factorisations
 
     @property
     def m(self) -> Array:
@@ -167,6 +169,8 @@ def make_solution(active: WorkingSet, gamma: float, found: Found, branch: str) -
         n_features=problem.n_features,
         unlisted_mass=found.outside_mass,
         prior_log_odds=model.prior_log_odds,
+        n_passes=found.n_passes,
+        n_factorizations=found.n_factorizations,
     )
 
 

@@ -97,6 +97,8 @@ class Found:
     outside_energy: float = 0.0  #: their part of F, beside what they explain of y
     at_rest: bool = True  #: whether their background has stopped changing
     looked: bool = False  #: whether X was looked at for this γ, and none of them entered
+    n_passes: int = 0  #: passes over X during the descent
+    n_factorizations: int = 0
 
     @property
     def free_energy(self) -> float:
@@ -176,7 +178,7 @@ class WorkingSet:
         ``give_up(found)`` says, before X is looked at, whether the descent so far is of no use. A descent that selects
         more than ``most`` features, or will not beat its rival, is abandoned on the way.
         """
-        looked = False
+        looked, before = False, (self.problem.n_passes, self.n_factorizations)
         for _ in range(ROUNDS):
             background = self.background.at(gamma) if self.background is not None else None
             block = self.block if background is None else background.subtract(self.block)
@@ -193,7 +195,7 @@ class WorkingSet:
             self.n_factorizations += run.n_factorizations
             self.n_iter += run.n_iter
             if self.whole:
-                return Found(run)
+                return self._counted(Found(run), before)
             residual = self._residual(block, run, background)
             theta, since = run.end.theta, self._since_look(gamma, run, residual)
             found = self._found(run, since, background)
@@ -216,6 +218,12 @@ class WorkingSet:
                 self.background = None
         else:
             run.converged = found.at_rest = False
+        return self._counted(found, before)
+
+    def _counted(self, found: Found, before: tuple[int, int]) -> Found:
+        """With its cost since the counts before it."""
+        found.n_passes = self.problem.n_passes - before[0]
+        found.n_factorizations = self.n_factorizations - before[1]
         return found
 
     def _found(self, run: Descent, since: SinceLook, background: BackgroundLike | None) -> Found:
