@@ -1,5 +1,7 @@
 """Hypothesis profiles: the same few examples in every run of the tests, ten thousand new ones in ``make fuzz``."""
 
+import signal
+
 import pytest
 from fuzzing import NIGHTLY, TRIED
 from hypothesis import settings
@@ -7,6 +9,10 @@ from hypothesis import settings
 settings.register_profile("tests", derandomize=True, deadline=None)
 settings.register_profile(NIGHTLY, max_examples=10_000, deadline=None, print_blob=True)
 settings.load_profile("tests")
+
+# A shell that starts the tests in the background has Ctrl-C ignored, by them and by every process that they start.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
