@@ -120,8 +120,13 @@ def _load_zarr(path: Path) -> Any:
         if hasattr(store, "arrays"):
             return {name: _of_zarr(path, array) for name, array in store.arrays()}
         return _of_zarr(path, store)
-    except (AttributeError, ZeroDivisionError) as error:  # JSON that it does not expect, chunks of no size
+    except (AttributeError, ZeroDivisionError, *_metadata_errors(zarr)) as error:  # other JSON, chunks of no size
         raise ValueError("its metadata are not those of a Zarr array") from error
+
+
+def _metadata_errors(zarr: Any) -> tuple[type[Exception], ...]:
+    """What the older Zarr calls such JSON; the newer raises a ValueError."""
+    return (zarr.errors.MetadataError,) if hasattr(zarr.errors, "MetadataError") else ()
 
 
 def _of_zarr(path: Path, array: Any) -> Any:
