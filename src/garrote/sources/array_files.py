@@ -120,13 +120,13 @@ def _load_zarr(path: Path) -> Any:
         if hasattr(store, "arrays"):
             return {name: _of_zarr(path, array) for name, array in store.arrays()}
         return _of_zarr(path, store)
-    except (AttributeError, ZeroDivisionError, *_metadata_errors(zarr)) as error:  # other JSON, chunks of no size
+    except _metadata_errors(zarr) as error:
         raise ValueError("its metadata are not those of a Zarr array") from error
 
 
 def _metadata_errors(zarr: Any) -> tuple[type[Exception], ...]:
-    """What the older Zarr calls such JSON; the newer raises a ValueError."""
-    return (zarr.errors.MetadataError,) if hasattr(zarr.errors, "MetadataError") else ()
+    """What unexpected JSON, or chunks of no size, raise in Zarr beside ValueError; the last only in older versions."""
+    return AttributeError, ZeroDivisionError, getattr(zarr.errors, "MetadataError", AttributeError)
 
 
 def _of_zarr(path: Path, array: Any) -> Any:
