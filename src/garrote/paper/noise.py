@@ -78,7 +78,7 @@ def report(rows: list[Row]) -> Report:
         [
             f"{pick(summary, method='vg')[0]['n']} instances; bars are standard errors. PMF is the best of 10 restarts "
             "by its bound. The Lasso's coordinate descent is run to a tolerance of 1e-7; with scikit-learn's 1e-4 its "
-            "error would stop to fall at more noise."
+            "error would stop falling at more noise."
         ],
     )
 
