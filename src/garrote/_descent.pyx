@@ -15,8 +15,8 @@ the number of features. Where many features are undecided, Newton's equations ar
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport exp, fabs, fmax, fmin, log, log1p, sqrt
-from scipy.linalg.cython_blas cimport daxpy, dsyrk, dtrsm
-from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
+from scipy.linalg.cython_blas cimport daxpy, dsyrk, dtrsm, dtrsv
+from scipy.linalg.cython_lapack cimport dpotrf
 
 from garrote._columns cimport dot_column, move_column, sigmoid
 
@@ -30,6 +30,8 @@ cdef double TRUST = 8.0
 cdef double SHORTEST_STEP = 1e-4
 cdef double ROUNDING = 1e-13
 cdef double LOST_DIGITS = 2.2e-15
+#: A linear system is solved when so little of its right side is left, relative to its terms.
+cdef double ACCURATE = 1e-13
 cdef double TWO_PI = 6.283185307179586
 #: Inclusion above which a feature is strong, at first; after every few rounds it falls to a tenth.
 cdef double STRONG = 0.1
@@ -52,6 +54,8 @@ cdef double ESCAPE = 2.0
 cdef double SHORTEST_ESCAPE = 0.05
 #: Changes of a weak contribution smaller than this, relative to the noise, wait.
 cdef double UNFELT = 1e-13
+#: The logarithm of a product of probabilities is taken before it becomes smaller than this.
+cdef double LEAST_PRODUCT = 1e-200
 #: Operations, roughly, between two looks at whether a signal came: some hundredths of a second.
 cdef double DEAF = 1e8
 
@@ -61,6 +65,12 @@ cdef inline double bernoulli(double theta, double m, double gamma) noexcept nogi
     if m < 1e-3:
         return m * (theta - gamma) - m * (1.0 + m * (0.5 + m * (1.0 / 3.0 + m * (0.25 + 0.2 * m))))
     return m * (theta - gamma) - fmax(theta, 0.0) - log1p(exp(-fabs(theta)))
+
+
+cdef inline void solve_factorized(int n, double *L, double *x) noexcept nogil:
+    """(LLᵀ)⁻¹ x, in place; for one x at a time LAPACK's dpotrs takes several times as long."""
+    dtrsv("L", "N", "N", &n, L, &n, x, &ONE)
+    dtrsv("L", "T", "N", &n, L, &n, x, &ONE)
 
 
 cdef class BlockDescent:
@@ -78,7 +88,7 @@ cdef class BlockDescent:
         double[::1] theta, m, w, v, goal  # of every feature
         double[::1] base  # the residual without the strong features' part; where there is no root, its correlations
         double[::1] e  # the residual, or its correlations
-        double base_squares, weak_spread, weak_bernoulli
+        double base_squares, weak_spread, weak_bernoulli, weak_out
         bint risen
         int n_strong, at
         int[::1] strong
@@ -245,7 +255,7 @@ cdef class BlockDescent:
         """Split the features anew, and solve for the strong ones as they are."""
         cdef int i, n = 0, heaviest = 0
         self.scatter_if_any()
-        self.weak_spread, self.weak_bernoulli = 0.0, 0.0
+        self.weak_spread, self.weak_bernoulli, self.weak_out = 0.0, 0.0, 1.0
         for i in range(self.width):
             self.is_strong[i] = self.promoted[i] or self.m[i] > STRONG
             if self.m[i] > self.m[heaviest]:
@@ -267,7 +277,11 @@ cdef class BlockDescent:
         cdef double m = self.m[i], w = self.w[i], d = self.chi[i] * (1.0 + self.ridge)
         cdef double waits = m * w - self.v[i], c = d * w - self.chi[i] * self.v[i]
         self.weak_spread += (d - m * self.chi[i]) * m * w * w - waits * (2.0 * c - waits * self.chi[i])
-        self.weak_bernoulli += bernoulli(self.theta[i], m, self.gamma[i])
+        self.weak_bernoulli += m * (self.theta[i] - self.gamma[i])
+        self.weak_out *= 1.0 - m
+        if self.weak_out < LEAST_PRODUCT:
+            self.weak_bernoulli += log(self.weak_out)
+            self.weak_out = 1.0
 
     cdef void promote(self, double largest) noexcept nogil:
         """Let the weak features that come to rest most slowly be solved jointly."""
@@ -316,7 +330,7 @@ cdef class BlockDescent:
         cdef int i, p
         cdef double largest = 0.0, cap = log(STRONG / (1.0 - STRONG)) + 1e-9
         cdef double beta = self.precision(self.at), d, w, goal, theta, m, change
-        self.weak_spread, self.weak_bernoulli = 0.0, 0.0
+        self.weak_spread, self.weak_bernoulli, self.weak_out = 0.0, 0.0, 1.0
         for i in range(self.width):
             if self.is_strong[i]:
                 continue
@@ -449,15 +463,15 @@ cdef class BlockDescent:
 
     cdef void solve_system(self, int k, double *x) noexcept nogil:
         """M⁻¹ x, in place."""
-        cdef int j, p, info, n = self.n_strong, rows = self.rows
+        cdef int j, p, n = self.n_strong, rows = self.rows
         if not self.dual[k]:
-            dpotrs("L", &n, &ONE, &self.chol[k, 0], &n, x, &n, &info)
+            solve_factorized(n, &self.chol[k, 0], x)
             return
         for j in range(rows):
             self.y[j] = 0.0
         for p in range(n):
             self.remove(self.strong[p], -self.s_root_m[k, p] * x[p] / self.s_slack[k, p], self.y)
-        dpotrs("L", &rows, &ONE, &self.chol[k, 0], &rows, &self.y[0], &rows, &info)
+        solve_factorized(rows, &self.chol[k, 0], &self.y[0])
         for p in range(n):
             x[p] = (x[p] - self.s_root_m[k, p] * self.correlation(self.strong[p], self.y)) / self.s_slack[k, p]
 
@@ -471,21 +485,17 @@ cdef class BlockDescent:
             self.u[p] = self.s_root_m[k, p] * self.correlation(self.strong[p], self.base)
         self.solve_system(k, &self.u[0])
         self.set_v(k)
-        self.fit(k)
-        for p in range(n):  # one step of iterative refinement
-            self.work[p] = self.s_root_m[k, p] * self.c[p] - self.s_slack[k, p] * self.u[p]
-        self.solve_system(k, &self.work[0])
-        for p in range(n):
-            self.u[p] += self.work[p]
-        self.set_v(k)
-        total = self.fit(k) + self.weak_spread
+        total = self.fit(k)
+        if self.refine(k):
+            total = self.fit(k)
+        total += self.weak_spread
         for p in range(n):
             total += self.s_slack[k, p] * self.u[p] * self.u[p]
             i = self.strong[p]
             self.s_w[k, p] = (self.c[p] + self.chi[i] * self.s_v[k, p]) / (self.chi[i] * (1.0 + self.ridge))
         self.noise[k] = total
         beta = self.precision(k)
-        self.free_energy[k] = self.gaussian(k) + self.weak_bernoulli
+        self.free_energy[k] = self.gaussian(k) + self.weak_bernoulli + log(self.weak_out)
         self.residual[k] = 0.0
         for p in range(n):
             i = self.strong[p]
@@ -493,6 +503,22 @@ cdef class BlockDescent:
             self.s_goal[k, p] = self.aim(i, beta, self.s_w[k, p])
             self.residual[k] = fmax(self.residual[k], fabs(sigmoid(self.s_goal[k, p]) - self.s_m[k, p]))
             self.free_energy[k] += bernoulli(self.s_theta[k, p], self.s_m[k, p], self.gamma[i])
+
+    cdef bint refine(self, int k) noexcept nogil:
+        """A step of iterative refinement of u, where rounding has left more than a little of M u − S c."""
+        cdef int p
+        cdef double left = 0.0, scale = 0.0
+        for p in range(self.n_strong):
+            self.work[p] = self.s_root_m[k, p] * self.c[p] - self.s_slack[k, p] * self.u[p]
+            left = fmax(left, fabs(self.work[p]))
+            scale = fmax(scale, fabs(self.s_slack[k, p] * self.u[p]))
+        if left <= ACCURATE * scale:
+            return False
+        self.solve_system(k, &self.work[0])
+        for p in range(self.n_strong):
+            self.u[p] += self.work[p]
+        self.set_v(k)
+        return True
 
     cdef void set_v(self, int k) noexcept nogil:
         cdef int p
@@ -566,7 +592,7 @@ cdef class BlockDescent:
         dpotrf("L", &undecided, &self.hessian[0], &undecided, &info)
         if info != 0:
             return False
-        dpotrs("L", &undecided, &ONE, &self.hessian[0], &undecided, &self.u[0], &undecided, &info)
+        solve_factorized(undecided, &self.hessian[0], &self.u[0])
         return True
 
     cdef void newton_by_gradients(self, int k, int undecided) noexcept nogil:
