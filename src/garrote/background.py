@@ -13,6 +13,7 @@ variance.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -36,9 +37,11 @@ class Outside:
 
     inside: Index  #: features that are not outside: the working set, and constant columns
     z_each: Array  #: z of every feature, 0 for those inside
-    z: Array  #: bin centres
+    z: Array  #: centres of the bins that are not empty
+    z_squared: Array
     weight: Array  #: Σ exp(prior log odds) of the bin's features
     heaviest: float  #: the largest exp(prior log odds) of a feature
+    total: float  #: the sum of all weights
 
     @classmethod
     def of(cls, inside: Index, c: Array, inverse_norm: Array, prior_log_odds: Array | None) -> Outside:
@@ -49,8 +52,10 @@ class Outside:
         width = max(float(z.max(initial=0.0)), np.finfo(np.float64).tiny) / (BINS - 1)
         counts = np.bincount((z / width).astype(np.int32), weight, BINS).astype(np.float64)
         counts[0] -= len(inside) if weight is None else weight[inside].sum()
+        filled = np.flatnonzero(counts > 0.0)
+        centres = np.asarray(width * (filled + 0.5))
         heaviest = 1.0 if weight is None else float(weight.max())
-        return cls(inside, z, np.asarray(width * (np.arange(BINS) + 0.5)), np.maximum(counts, 0.0), heaviest)
+        return cls(inside, z, centres, centres**2, counts[filled], heaviest, float(counts[filled].sum()))
 
     @property
     def features(self) -> Index:
@@ -58,20 +63,28 @@ class Outside:
 
     def inclusion(self, gamma: float, kappa: float, moved: float = 0.0) -> Array:
         """The inclusion of a feature in each bin, without its prior log odds, if its z has grown by ``moved``."""
-        z = self.z + moved if moved else self.z
-        return np.exp(np.minimum(gamma + kappa * z**2, 0.0))
+        theta = kappa * ((self.z + moved) ** 2 if moved else self.z_squared)
+        theta += gamma
+        np.minimum(theta, 0.0, out=theta)
+        return np.exp(theta, out=theta)
 
     def mass(self, gamma: float, kappa: float, moved: float = 0.0) -> float:
         """Σ m of all features, if each z has grown by ``moved``."""
         return float(self.weight @ self.inclusion(gamma, kappa, moved))
 
+    def most(self, gamma: float, kappa: float, moved: float) -> float:
+        """What Σ m cannot exceed, if each z has grown by at most ``moved``."""
+        if not len(self.z):
+            return 0.0
+        return self.total * math.exp(min(gamma + kappa * (float(self.z[-1]) + moved) ** 2, 0.0))
+
     def evidence(self, inclusion: Array) -> float:
         """Σ m z² of all features, given the inclusions of the bins."""
-        return float((self.weight * inclusion) @ self.z**2)
+        return float((self.weight * inclusion) @ self.z_squared)
 
     def largest(self, inclusion: Array) -> float:
         """The largest of the inclusions of single features, given those of the bins."""
-        return float((np.minimum(self.weight, self.heaviest) * inclusion).max())
+        return float((np.minimum(self.weight, self.heaviest) * inclusion).max(initial=0.0))
 
 
 class BackgroundLike(Protocol):
@@ -206,8 +219,7 @@ class Background:
 
     def subtract(self, block: Block) -> Block:
         assert block.root is not None and block.target is not None
-        target = block.target - self.fit
-        return replace(block, target=target, b=block.root.T @ target, floor=block.floor + self.penalty)
+        return block.retargeted(block.target - self.fit, block.floor + self.penalty)
 
     def residual(self, e: Array) -> Array:
         return e

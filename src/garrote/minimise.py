@@ -62,6 +62,7 @@ def minimise(
     if not COMPILED:
         return minimise_plain(block, theta, penalty, tol=tol, max_iter=max_iter, most=most)
     kernel = block.kernel
+    kernel.retarget(block.target, block.b, block.floor)  # blocks of the same features share it
     m, energy = (None, math.inf) if rival is None else rival
     energies = kernel.run(theta, penalty.gamma, penalty.ridge, penalty.beta, tol, max_iter, most, m, energy)
     theta, m, w, v, target, noise, free_energy, residual = kernel.result()

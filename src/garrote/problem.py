@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from garrote._loops import BlockDescent, BlockScreen
+from garrote._loops import COMPILED, BlockDescent, BlockScreen
 from garrote.arrays import Array, Index
 from garrote.checks import check_inputs, check_outputs, check_prior_log_odds, check_weights
 from garrote.covariates import EXPLAINED, Projection, column_positions, find_covariates
@@ -85,6 +85,14 @@ class Block:
         """The compiled screening of exchange moves on this block, with its working memory."""
         return BlockScreen(self.gram, self.chi, self.b, self.sigma2_y, self.n_samples)
 
+    def retargeted(self, target: Array, floor: float) -> Block:
+        """The same features and another y; the compiled descent's working memory is shared."""
+        assert self.root is not None
+        block = replace(self, target=target, b=self.root.T @ target, floor=floor)
+        if COMPILED:
+            block.__dict__["kernel"] = self.kernel
+        return block
+
     def residual(self, on: Index, v: Array) -> tuple[float, Array]:
         """⟨(y − x·v)²⟩ for v on the positions ``on``, and c_i = ⟨x_i (y − x·v)⟩ of every feature."""
         if self.root is None or self.target is None:
@@ -139,6 +147,8 @@ class Problem(ABC):
 
     def with_unpenalized(self, features: Index, m: Array, w: Array) -> tuple[Index, Array, Array]:
         """A solution's features, m and w, and those of the unpenalized features after them."""
+        if not len(self.unpenalized):
+            return features, m, w
         coef = self.unpenalized_coef(features, m * w)
         return (
             np.concatenate([features, self.unpenalized]),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -58,6 +58,10 @@ class Point:
 
     found: Found
     branch: str
+    selected: Index = field(init=False)  #: positions in the working set of the features with m > ½
+
+    def __post_init__(self) -> None:
+        self.selected = (self.theta > 0.0).nonzero()[0]
 
     @property
     def theta(self) -> Array:
@@ -67,13 +71,8 @@ class Point:
     def free_energy(self) -> float:
         return self.found.free_energy
 
-    @property
-    def selected(self) -> Index:
-        """Positions in the working set of the features with m > ½."""
-        return np.flatnonzero(self.theta > 0.0)
-
     def same_selection(self, other: Point) -> bool:
-        return np.array_equal(self.selected, other.selected)
+        return self.selected.tobytes() == other.selected.tobytes()
 
 
 class Search:
@@ -201,8 +200,8 @@ class Search:
     def undecided(self, found: Found) -> bool:
         """Whether many features, more than are in the model, are half in it: to exchange single ones means nothing."""
         m = found.run.end.m
-        selected, half_in = int((m > 0.5).sum()), int(((m > UNDECIDED) & (m <= 0.5)).sum())
-        return half_in > max(selected, MANY_UNDECIDED)
+        selected, not_out = np.count_nonzero(m > 0.5), np.count_nonzero(m > UNDECIDED)
+        return not_out - selected > max(selected, MANY_UNDECIDED)
 
     def additions_mean_something(self, gamma: float) -> bool:
         """Whether exchange may add features: not where the prior alone expects one of very many useless ones.
@@ -236,12 +235,13 @@ class Search:
         if not math.isfinite(self.most_selected):
             return ""
         m = found.run.end.m
-        selected = m > 0.5
-        if selected.sum() > self.most_selected:
-            return f"{selected.sum()} features are selected from {n_samples:g} samples: the fit begins to interpolate"
+        selected = m[m > 0.5]
+        if len(selected) > self.most_selected:
+            return f"{len(selected)} features are selected from {n_samples:g} samples: the fit begins to interpolate"
         if not found.at_rest:
             return "unselected features together begin to explain y, and no solution comes to rest"
-        weak, strong = float(m[~selected].sum()) + found.outside_mass, float(m[selected].sum())
+        strong = float(selected.sum())
+        weak = float(m.sum()) - strong + found.outside_mass
         if weak > max(strong, DIFFUSE * n_samples):
             return f"unselected features hold a total inclusion of {weak:.3g}, the selected ones {strong:.3g}"
         return ""

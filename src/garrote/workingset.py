@@ -321,6 +321,9 @@ class WorkingSet:
         if isinstance(background, DiffuseBackground):
             return not (background.settled and background.gamma == gamma)
         deviation = since.moved * self.problem.n_samples**-0.5
+        most = self.outside.most(gamma, since.kappa, min(since.moved, UNLIKELY * deviation))
+        if most <= min(REACH, UNCERTAIN_MASS * self.problem.n_samples):
+            return False
         together = self.outside.mass(gamma, since.kappa, min(since.moved, TYPICAL * deviation))
         if together - since.mass > UNCERTAIN_MASS * self.problem.n_samples:
             return True
