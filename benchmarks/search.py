@@ -27,7 +27,7 @@ from garrote.datasets import sparse_regression
 from garrote.path import Path
 from garrote.problem import Samples
 from garrote.search import Search
-from garrote.select import path_errors
+from garrote.select import Unseen, path_errors
 from garrote.solve import MAX_ITER, TOL
 from garrote.threads import one_blas_thread
 from garrote.workingset import Model
@@ -107,7 +107,7 @@ def compare(number: int, n_restarts: int, n_gammas: int, ours: list[int]) -> lis
     setting, samples, validation = draw_problem(number)
     paths = {count: garrote_path(samples, n_restarts=count, random_state=number) for count in ours}
     first = paths[ours[0]]
-    chosen = int(np.argmin(path_errors(first, samples, validation)))
+    chosen = int(np.argmin(path_errors(first, samples, Unseen.of(validation))))
     rng = np.random.default_rng([SEED, number, 1])
     return [
         Comparison(

@@ -8,7 +8,7 @@ from garrote.datasets import sparse_regression
 from garrote.path import garrote_path
 from garrote.problem import Samples
 from garrote.restarts import Restarts
-from garrote.select import choose, path_errors, validation_errors
+from garrote.select import Unseen, choose, path_errors, validation_errors
 from garrote.watch import Watch, watched_by
 
 GAMMAS = np.array([-12.0, -6.0, -3.0])
@@ -73,7 +73,7 @@ def test_an_empty_path_predicts_the_mean(data):
     train, unseen = Samples(X[:20], y[:20]), Samples(X[20:], y[20:])
     path = garrote_path(X[:20], y[:20], gammas=[-500.0])
     assert path[0].m.max() < expit(-400.0)
-    assert path_errors(path, train, unseen) == pytest.approx([np.mean((y[20:] - y[:20].mean()) ** 2)])
+    assert path_errors(path, train, Unseen.of(unseen)) == pytest.approx([np.mean((y[20:] - y[:20].mean()) ** 2)])
 
 
 @pytest.mark.parametrize("live", [False, True])

@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from garrote import Moments, VariationalGarrote, VariationalGarroteCV, design, garrote_path
-from garrote.design import DenseDesign, Design, as_dense, as_design, is_dask
+from garrote.design import DenseDesign, Design, Rows, as_dense, as_design, is_dask
 from garrote.problem import Samples
 from garrote.sources import plink
 
@@ -309,6 +309,34 @@ def test_many_features_are_never_copied_as_a_whole(dtype, peak):
     X = np.asfortranarray(rng.integers(-9, 10, size=(500, 20_000)), dtype=dtype)
     y = X[:, :3].sum(axis=1) + rng.standard_normal(500)
     assert peak(lambda: garrote_path(X, y, gammas=[-40.0, -20.0])) < 0.5 * X.size * 8
+
+
+def test_folds_of_many_features_are_no_copies(peak):
+    rng = np.random.default_rng(4)
+    X = np.asfortranarray(rng.standard_normal((500, 10_000)))
+    y = X[:, :3].sum(axis=1) + rng.standard_normal(500)
+    assert peak(lambda: VariationalGarroteCV([-40.0, -20.0], cv=2, ridges=[0.0]).fit(X, y)) < 0.5 * X.nbytes
+
+
+@pytest.mark.parametrize("store", [np.asarray, np.asfortranarray, np.float32, np.int8, sparse.csc_array])
+@pytest.mark.parametrize("rows", [np.array([3, 1, 20, 1, -1]), np.arange(30) % 4 > 0])
+def test_some_rows_of_a_large_design_are_those_of_a_copy(store, rows, monkeypatch):
+    X = np.random.default_rng(5).integers(-5, 6, size=(30, 12)).astype(np.float64)
+    copy, whole = as_design(X[rows]), as_design(store(X))
+    monkeypatch.setattr(design, "SLAB_ELEMENTS", 50)
+    view, features = whole.take(rows), np.array([7, 2])
+    assert isinstance(view, Rows)
+    assert view.shape == copy.shape
+    r, v = np.linspace(-1.0, 2.0, copy.shape[0]), np.array([0.5, -2.0])
+    weights = np.arange(1.0, copy.shape[0] + 1) / np.arange(1.0, copy.shape[0] + 1).sum()
+    assert_allclose(view.transpose_dot(r), copy.transpose_dot(r), rtol=1e-6, atol=1e-5)
+    assert_allclose(view.in_double().transpose_dot(r), copy.transpose_dot(r), atol=1e-12)
+    assert_allclose(view.transpose_dot(np.column_stack([r, r**2])), X[rows].T @ np.column_stack([r, r**2]), atol=1e-5)
+    assert_allclose(view.moments(weights), copy.moments(weights), atol=1e-6)
+    assert_array_equal(view.columns(features), copy.columns(features))
+    assert_allclose(view.dot(features, v), copy.dot(features, v), atol=1e-12)
+    assert_allclose(view.outer(features, v, v), copy.outer(features, v, v), atol=1e-12)
+    assert_array_equal(view.take(np.array([2, 0])).columns(features), copy.take(np.array([2, 0])).columns(features))
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

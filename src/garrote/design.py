@@ -178,7 +178,9 @@ class DenseDesign(Design):
         return sum(over_threads(one_slab, column_slabs(self.shape)), np.zeros(1))
 
     def take(self, rows: Index | slice) -> Design:
-        return DenseDesign(self.X[rows], double=self.double)
+        if isinstance(rows, slice) or self.X.size <= SLAB_ELEMENTS:
+            return DenseDesign(self.X[rows], double=self.double)
+        return Rows(self, rows)
 
 
 class SparseDesign(Design):
@@ -234,7 +236,46 @@ class SparseDesign(Design):
         return np.asarray(self.X @ everywhere, dtype=np.float64)
 
     def take(self, rows: Index | slice) -> Design:
-        return SparseDesign(self.X.tocsr()[rows])
+        if isinstance(rows, slice) or self.X.nnz <= SLAB_ELEMENTS:
+            return SparseDesign(self.X.tocsr()[rows])
+        return Rows(self, rows)
+
+
+class Rows(Design):
+    """Some samples of a large design, without a copy: a vector over them is one over all samples, with zeros."""
+
+    def __init__(self, whole: Design, rows: Index) -> None:
+        self.whole, self.rows = whole, np.asarray(rows)
+        if self.rows.dtype == bool:
+            self.rows = np.flatnonzero(self.rows)
+        self.shape = (len(self.rows), whole.shape[1])
+
+    def transpose_dot(self, r: Array) -> Array:
+        return self.whole.transpose_dot(self._everywhere(r))
+
+    def columns(self, features: Index) -> Array:
+        return np.asfortranarray(self.whole.columns(features)[self.rows])
+
+    def moments(self, weights: Array) -> tuple[Array, Array]:
+        return self.whole.moments(self._everywhere(weights))
+
+    def take(self, rows: Index | slice) -> Design:
+        return Rows(self.whole, self.rows[rows])
+
+    def in_double(self) -> Design:
+        return Rows(self.whole.in_double(), self.rows)
+
+    def dot(self, features: Index, v: Array) -> Array:
+        return self.whole.dot(features, v)[self.rows]
+
+    def round_trip(self, r: Array, respond: Respond) -> Array:
+        return self.whole.round_trip(self._everywhere(r), respond)[self.rows]
+
+    def _everywhere(self, r: Array) -> Array:
+        """A vector, or a few, over all samples; those that were taken twice count twice."""
+        out = np.zeros((self.whole.shape[0], *r.shape[1:]))
+        np.add.at(out, self.rows, r)
+        return out
 
 
 def _magnitude(r: Array) -> float:

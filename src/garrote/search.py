@@ -200,7 +200,7 @@ class Search:
     def undecided(self, found: Found) -> bool:
         """Whether many features, more than are in the model, are half in it: to exchange single ones means nothing."""
         m = found.run.end.m
-        selected, not_out = np.count_nonzero(m > 0.5), np.count_nonzero(m > UNDECIDED)
+        selected, not_out = int(np.count_nonzero(m > 0.5)), int(np.count_nonzero(m > UNDECIDED))
         return not_out - selected > max(selected, MANY_UNDECIDED)
 
     def additions_mean_something(self, gamma: float) -> bool:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
-from garrote.arrays import Array, Split
+from garrote.arrays import Array, Index, Split
+from garrote.design import Design
 from garrote.path import Path, trace
 from garrote.problem import Samples
 from garrote.restarts import NONE, Restarts
@@ -73,7 +74,7 @@ def _one_split(
     restarts: Restarts,
 ) -> tuple[Array, list[Path]]:
     train, test = split
-    part, unseen = samples.take(train), samples.take(test)
+    part, unseen = samples.take(train), Unseen.of(samples, test)
     errors = np.full((len(ridges), len(gammas)), np.nan)
     paths = []
     for row, ridge in enumerate(ridges):
@@ -84,13 +85,29 @@ def _one_split(
     return errors, paths
 
 
-def path_errors(path: Path, train: Samples, unseen: Samples) -> Array:
+class Unseen(NamedTuple):
+    """Samples that a path was not fitted to."""
+
+    design: Design
+    y: Array
+    weights: Array  #: their sum is one
+
+    @classmethod
+    def of(cls, samples: Samples, rows: Index | None = None) -> Unseen:
+        """Some of the samples of a problem, or all."""
+        y, weights = samples.y + samples.y_mean, samples.weights
+        if rows is None:
+            return cls(samples.design, y, weights)
+        return cls(samples.design.take(rows), y[rows], weights[rows] / weights[rows].sum())
+
+
+def path_errors(path: Path, train: Samples, unseen: Unseen) -> Array:
     """Mean squared error, on unseen samples, of every solution of a path fitted to others."""
     coefs = path.coefs
     used = np.flatnonzero(np.diff(coefs.tocsr().indptr))
     v = coefs[used].toarray()
     intercepts = train.y_mean - train.x_mean[used] @ v
-    errors = (unseen.y + unseen.y_mean)[:, None] - (unseen.design.columns(used) @ v + intercepts)
+    errors = unseen.y[:, None] - (unseen.design.columns(used) @ v + intercepts)
     return unseen.weights @ errors**2
 
 

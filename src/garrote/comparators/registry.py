@@ -20,7 +20,7 @@ from garrote.datasets import Data
 from garrote.estimators import VariationalGarrote, VariationalGarroteCV
 from garrote.path import garrote_path
 from garrote.problem import Samples
-from garrote.select import path_errors
+from garrote.select import Unseen, path_errors
 
 #: Points of every grid, and the smallest Lasso penalty relative to the one that switches all features off.
 N_GRID = 100
@@ -96,7 +96,7 @@ def fit_vg(train: Data, validation: Data) -> Any:
     """The Variational Garrote as in the paper: its grid, flat slab, γ chosen on the validation set, no refit."""
     samples = Samples(*train)
     path = garrote_path(samples)
-    best = int(np.argmin(path_errors(path, samples, Samples(*validation))))
+    best = int(np.argmin(path_errors(path, samples, Unseen.of(Samples(*validation)))))
     model = VariationalGarrote(path[best].gamma)  # its own fit would trace the path again
     model.path_, model.n_features_in_ = path, samples.n_features
     model._take_solution(samples, best)

@@ -16,7 +16,7 @@ from garrote.arrays import Array, Index
 from garrote.checks import check_prior_log_odds
 from garrote.design import Design
 from garrote.problem import Problem, Samples
-from garrote.select import Split, validation_errors
+from garrote.select import Split, Unseen, validation_errors
 
 #: Columns that the Lasso and ridge regression see at most, and elements of their copy of X.
 MOST_FEATURES = 2000
@@ -108,11 +108,11 @@ def _fit(method: Method, samples: Samples, features: Index, penalties: Array) ->
 
 
 def _errors(method: Method, penalties: Array, samples: Samples, train: Index, test: Index) -> Array:
-    part, unseen = samples.take(train), samples.take(test)
+    part, unseen = samples.take(train), Unseen.of(samples, test)
     features = screened(part)
     coefs = _fit(method, part, features, penalties)
     columns = (unseen.design.columns(features) - part.x_mean[features]) / np.sqrt(part.chi[features])
-    differences = (unseen.y + unseen.y_mean - part.y_mean)[:, None] - columns @ coefs
+    differences = (unseen.y - part.y_mean)[:, None] - columns @ coefs
     return np.asarray(unseen.weights @ differences**2)
 
 

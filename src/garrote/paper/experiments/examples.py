@@ -13,7 +13,7 @@ from garrote.paper.experiments.measures import MERGING, assess, fit, generator, 
 from garrote.paper.item import Record
 from garrote.path import default_gammas, garrote_path
 from garrote.problem import Samples
-from garrote.select import path_errors
+from garrote.select import Unseen, path_errors
 
 EXAMPLES = {1: example1, 2: example2}
 
@@ -35,7 +35,7 @@ def vg_path(seed: int, n_gammas: int) -> Record:
     data = example1(generator(seed, 0))
     train, validation = Samples(*data.train), Samples(*data.validation)
     path = garrote_path(train, gammas=default_gammas(train, n_gammas))
-    errors = path_errors(path, train, validation)
+    errors = path_errors(path, train, Unseen.of(validation))
     best = path[int(np.argmin(errors))]
     default = VariationalGarroteCV().fit(*data.merged)
     return {
@@ -43,7 +43,7 @@ def vg_path(seed: int, n_gammas: int) -> Record:
         "n_before_stop": len(garrote_path(train, gammas=n_gammas)),
         "up": path.free_energy_up.tolist(),
         "down": path.free_energy_down.tolist(),
-        "train": path_errors(path, train, train).tolist(),
+        "train": path_errors(path, train, Unseen.of(train)).tolist(),
         "val": errors.tolist(),
         "v": path.coefs.toarray().T.tolist(),
         "m": path.inclusions.toarray().T.tolist(),
