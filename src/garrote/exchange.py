@@ -52,15 +52,15 @@ class Moves(NamedTuple):
 
 def moves(block: Block, solution: Array, gamma: Array, ridge: float, *, adds: bool, swaps: bool) -> Iterator[Array]:
     """The most promising starts θ that differ from a solution's θ by a drop, an add or some swaps."""
-    screen = _screened(block, solution, gamma, ridge)
+    screen = screened(block, solution, gamma, ridge)
     for change, drop, add in zip(*screen.best(MOVES, adds, swaps), strict=True):
         if change < SLACK:
-            yield _switched(solution, gamma, drop, add)
+            yield switched(solution, gamma, drop, add)
     if swaps:
         yield from _chain(block, solution, gamma, ridge, screen)
 
 
-def _screened(block: Block, theta: Array, gamma: Array, ridge: float) -> Screen | BlockScreen:
+def screened(block: Block, theta: Array, gamma: Array, ridge: float) -> Screen | BlockScreen:
     """Every move at θ, screened by the compiled loops, unless copies of a column ask for a pseudo-inverse."""
     if COMPILED and block.screen.look(theta, gamma, ridge):
         return block.screen
@@ -72,19 +72,19 @@ def _chain(block: Block, theta: Array, gamma: Array, ridge: float, screen: Scree
     total, touched = 0.0, np.zeros(len(theta), dtype=np.uint8)
     for depth in range(DEPTH):
         if depth:
-            screen = _screened(block, theta, gamma, ridge)
+            screen = screened(block, theta, gamma, ridge)
         best = screen.best_swap(MOVES, touched)
         if best is None:
             return
         change, drop, add = best
         total += change
-        theta = _switched(theta, gamma, drop, add)
+        theta = switched(theta, gamma, drop, add)
         touched[[drop, add]] = True
         if depth and total < SLACK:
             yield theta
 
 
-def _switched(theta: Array, gamma: Array, drop: int, add: int) -> Array:
+def switched(theta: Array, gamma: Array, drop: int, add: int) -> Array:
     theta = theta.copy()
     if drop >= 0:
         theta[drop] = min(-SWITCHED, gamma[drop])

@@ -203,6 +203,7 @@ def trace(
     # A slab prior bounds F, so the path may go on into the dense regime, where γ → large is ridge regression.
     reason = search.anneal_up(whole_grid or (model.ridge > 0.0 and search.active.whole))
     search.follow_down()
+    search.climb()
     search.settle()
     restart(search, restarts)
     if not whole_grid:

@@ -1,11 +1,12 @@
 """The search over a grid of γ: anneal upwards, follow branches downwards, exchange features, keep the lowest F.
 
 As γ grows the solution fits better and β grows: an annealing. F has several minima (Section 3 of the paper), so
-the solution jumps, and comes back elsewhere when γ is lowered: a hysteresis. The search here has three parts.
+the solution jumps, and comes back elsewhere when γ is lowered: a hysteresis. The search here has four parts.
 
 1. *Up*: from γ_min, each γ warm-started from the one before.
 2. *Down*: from the far end, each γ warm-started from the one above.
-3. *Settle*: sweep the grid down and up; at each γ try the neighbour's best solution and exchange moves; keep the
+3. *Climb*: find the best selection of each size, and try at each γ the one that promises the lowest F.
+4. *Settle*: sweep the grid down and up; at each γ try the neighbour's best solution and exchange moves; keep the
    lower F; stop when a whole sweep changes nothing.
 """
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from garrote.arrays import Array, Index
 from garrote.exchange import moves
+from garrote.ladder import ladder
 from garrote.minimise import Rival
 from garrote.problem import Problem
 from garrote.workingset import Found, Model, WorkingSet
@@ -40,6 +42,9 @@ UNDECIDED = 0.05
 
 #: So many undecided features are many: each of their exchanges is dear, and there is no end of them.
 MANY_UNDECIDED = 50
+
+#: The best selections of each size are looked for up to this size.
+HIGHEST = 64
 
 #: At so many γ the swaps of one selection are tried.
 SWAPS = 3
@@ -155,8 +160,24 @@ class Search:
             theta = None if merged else point.theta
             self.keep(k, point)
 
-    def settle(self) -> None:
+    def climb(self) -> None:
         """Part 3."""
+        decided = [point for point in self.best[: self.end] if not self.undecided(point.found)]
+        sizes = [len(point.selected) for point in decided if len(point.selected) <= HIGHEST]
+        if not any(sizes):
+            return
+        top = next(point for point in decided if len(point.selected) == max(sizes))
+        rungs = ladder(self.active.block, top.selected, self.active.start(0.0), self.active.model.ridge)
+        for k in range(self.end):
+            gamma = float(self.grid[k])
+            theta = min(rungs, key=lambda rung: rung.free_energy(gamma)).theta
+            if not np.array_equal((theta > 0.0).nonzero()[0], self.best[k].selected):
+                theta = np.where(theta > 0.0, theta, self.active.start(gamma)[: len(theta)])
+                self.keep(k, self.descend(k, theta, "exchange", beat=self.best[k]))
+                self.tidy()
+
+    def settle(self) -> None:
+        """Part 4."""
         for _ in range(SWEEPS):
             changed = False
             self.active.bring_partners(np.concatenate([point.selected for point in self.best[: self.end]]))

@@ -1,0 +1,55 @@
+"""The best selections of each size: their energies are those of the model, and they find what no branch leads to."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import expit
+
+from garrote import garrote_path
+from garrote.datasets import sparse_regression
+from garrote.ladder import CERTAIN, ladder
+from garrote.problem import Samples
+from garrote.search import Search
+
+
+@pytest.fixture
+def block():
+    X, y, _ = sparse_regression(40, 9, 4, zeta=0.8, rng=np.random.default_rng(2))
+    return Samples(X, y).block(np.arange(9))
+
+
+def energy(block, selected, odds, ridge):
+    """F + γ·size with the selected features in the model and the others out, from the linear system."""
+    selected = list(selected)
+    K = block.gram[np.ix_(selected, selected)] + np.diag(block.chi[selected] * ((1.0 + ridge) / expit(CERTAIN) - 1.0))
+    noise = block.sigma2_y - block.b[selected] @ np.linalg.solve(K, block.b[selected])
+    return 0.5 * block.n_samples * np.log(noise) - odds[selected].sum()
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+def test_every_size_has_the_best_of_all_its_selections(block, ridge):
+    odds = np.linspace(-0.5, 0.5, 9)
+    rungs = ladder(block, np.arange(9), odds, ridge)
+    assert sorted(rung.size for rung in rungs) == list(range(1, 10))
+    full = energy(block, range(9), odds, ridge)
+    for rung in rungs:
+        best = min(energy(block, some, odds, ridge) for some in combinations(range(9), rung.size))
+        assert np.count_nonzero(rung.theta > 0.0) == rung.size
+        assert_allclose(full + rung.energy, best, rtol=1e-9)
+
+
+def test_a_ladder_begins_at_any_selection(block):
+    rungs = ladder(block, np.array([2, 7]), np.zeros(9), 0.0)
+    assert sorted(rung.size for rung in rungs) == [1, 2]
+    assert rungs[0].free_energy(-3.0) == rungs[0].energy + 3.0 * rungs[0].size
+
+
+def test_the_path_finds_models_that_lie_on_neither_branch(monkeypatch):
+    X, y, _ = sparse_regression(100, 100, 20, zeta=0.95, sigma=0.1, rng=np.random.default_rng(0))
+    path = garrote_path(X, y)
+    monkeypatch.setattr(Search, "climb", lambda self: None)
+    difference = path.free_energies - garrote_path(X, y, gammas=path.gammas).free_energies
+    assert (difference < -1.0).sum() >= 10
+    assert difference.max() < 1e-6
