@@ -31,7 +31,7 @@ def energy(block, selected, odds, ridge):
 @pytest.mark.parametrize("ridge", [0.0, 0.3])
 def test_every_size_has_the_best_of_all_its_selections(block, ridge):
     odds = np.linspace(-0.5, 0.5, 9)
-    rungs = ladder(block, np.arange(9), odds, ridge)
+    rungs = ladder(block, np.arange(9), odds, ridge, 9)
     assert sorted(rung.size for rung in rungs) == list(range(1, 10))
     full = energy(block, range(9), odds, ridge)
     for rung in rungs:
@@ -41,8 +41,8 @@ def test_every_size_has_the_best_of_all_its_selections(block, ridge):
 
 
 def test_a_ladder_begins_at_any_selection(block):
-    rungs = ladder(block, np.array([2, 7]), np.zeros(9), 0.0)
-    assert sorted(rung.size for rung in rungs) == [1, 2]
+    rungs = ladder(block, np.array([2, 7]), np.zeros(9), 0.0, 4)
+    assert sorted(rung.size for rung in rungs) == [1, 2, 3, 4]
     assert rungs[0].free_energy(-3.0) == rungs[0].energy + 3.0 * rungs[0].size
 
 

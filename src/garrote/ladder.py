@@ -39,12 +39,12 @@ class Rung(NamedTuple):
         return self.energy - gamma * self.size
 
 
-def ladder(block: Block, selected: Index, prior_log_odds: Array, ridge: float) -> list[Rung]:
-    """The best selections of every size up to that of some selected features."""
+def ladder(block: Block, selected: Index, prior_log_odds: Array, ridge: float, highest: int) -> list[Rung]:
+    """The best selections of every size, from some selected features down, and up to a size."""
     theta = np.full(len(block.features), -CERTAIN)
     theta[selected] = CERTAIN
     down = _climb(block, Rung(len(selected), 0.0, theta), prior_log_odds, ridge, up_to=0)
-    up = _climb(block, down[-1], prior_log_odds, ridge, up_to=len(selected))
+    up = _climb(block, down[-1], prior_log_odds, ridge, up_to=highest)
     best = {rung.size: rung for rung in sorted([*up, *down], key=lambda rung: -rung.energy)}
     return list(best.values())
 

@@ -34,7 +34,7 @@ DIFFUSE = 0.05
 #: Sweeps of the last part at most; it usually ends after two or three.
 SWEEPS = 10
 
-#: An exchange move that brings in more features than this is abandoned.
+#: An exchange move that brings in more features than this is abandoned, and the ladder ends so much above a solution.
 CASCADE = 10
 
 #: An unselected feature with a larger inclusion is undecided.
@@ -166,11 +166,14 @@ class Search:
         sizes = [len(point.selected) for point in decided if len(point.selected) <= HIGHEST]
         if not any(sizes):
             return
-        top = next(point for point in decided if len(point.selected) == max(sizes))
-        rungs = ladder(self.active.block, top.selected, self.active.start(0.0), self.active.model.ridge)
+        size = max(sizes)
+        top = next(point.selected for point in decided if len(point.selected) == size)
+        highest = int(max(size, min(size + CASCADE, HIGHEST, self.most_selected)))
+        rungs = ladder(self.active.block, top, self.active.start(0.0), self.active.model.ridge, highest)
         for k in range(self.end):
             gamma = float(self.grid[k])
-            theta = min(rungs, key=lambda rung: rung.free_energy(gamma)).theta
+            some = rungs if self.additions_mean_something(gamma) else [rung for rung in rungs if rung.size <= size]
+            theta = min(some, key=lambda rung: rung.free_energy(gamma)).theta
             if not np.array_equal((theta > 0.0).nonzero()[0], self.best[k].selected):
                 theta = np.where(theta > 0.0, theta, self.active.start(gamma)[: len(theta)])
                 self.keep(k, self.descend(k, theta, "exchange", beat=self.best[k]))
