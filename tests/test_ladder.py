@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from garrote import garrote_path
 from garrote.datasets import sparse_regression
-from garrote.ladder import CERTAIN, ladder
+from garrote.ladder import CERTAIN, best_pair, ladder
 from garrote.problem import Samples
 from garrote.search import Search
 
@@ -33,11 +33,22 @@ def test_every_size_has_the_best_of_all_its_selections(block, ridge):
     odds = np.linspace(-0.5, 0.5, 9)
     rungs = ladder(block, np.arange(9), odds, ridge, 9)
     assert sorted(rung.size for rung in rungs) == list(range(1, 10))
-    full = energy(block, range(9), odds, ridge)
     for rung in rungs:
         best = min(energy(block, some, odds, ridge) for some in combinations(range(9), rung.size))
         assert np.count_nonzero(rung.theta > 0.0) == rung.size
-        assert_allclose(full + rung.energy, best, rtol=1e-9)
+        assert_allclose(rung.energy, best, rtol=1e-9)
+
+
+def test_the_best_pair_is_found_among_all(block):
+    odds = np.linspace(-2.0, 2.0, 9)
+    pairs = {pair: energy(block, pair, odds, 0.2) for pair in combinations(range(9), 2)}
+    assert best_pair(block, odds, 0.2) == min(pairs, key=pairs.get)
+
+
+def test_copies_of_a_column_are_no_pair():
+    X, y, _ = sparse_regression(40, 5, 1, rng=np.random.default_rng(0))
+    block = Samples(X[:, [0, 0, 1, 2]], y).block(np.arange(4))
+    assert set(best_pair(block, np.zeros(4), 0.0)) != {0, 1}
 
 
 def test_a_ladder_begins_at_any_selection(block):

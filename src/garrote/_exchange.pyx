@@ -19,7 +19,8 @@ cdef class BlockScreen:
     cdef:
         const double[:, ::1] gram
         const double[::1] chi, b, gamma
-        double sigma2_y, n_samples, noise
+        double sigma2_y, n_samples
+        readonly double noise
         int width, n_on, n_off
         int[::1] on, off
         double[::1] P, G, cross, v, c, s, loss, P_ii, scale

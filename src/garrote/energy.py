@@ -38,6 +38,9 @@ NEGLIGIBLE_MASS = 1e-7
 #: 1/β never falls below this fraction of σ_y²: there, the residual is rounding error. F goes on smoothly, with β fixed.
 NOISE_FLOOR = 1e-20
 
+#: A fit that leaves less than this fraction of σ_y² interpolates y: F → −∞ there, and lowest F means nothing.
+INTERPOLATED = 1e-10
+
 #: |θ| beyond which m is 0 or 1 in double precision and θ carries no information.
 THETA_MAX = 500.0
 

@@ -2,18 +2,21 @@
 
 As γ grows the solution jumps, often from very few features to all that matter. Models of a size between are on neither
 side of the jump, though F may have its lowest minimum there. So features are dropped one by one, each time the one that
-is missed least, and then added one by one; at each size features are swapped for as long as that explains more.
+is missed least, and then added one by one, to the single one that is left and to the best of all pairs; at each size
+features are swapped for as long as that explains more.
 
 With the selected features in the model for certain, F = −γ·size + what does not depend on γ: one ladder serves all γ.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from garrote.arrays import Array, Index
+from garrote.energy import INTERPOLATED
 from garrote.exchange import MOVES, screened, switched
 from garrote.problem import Block
 
@@ -22,6 +25,10 @@ CERTAIN = 30.0
 
 #: Swaps at one size at most.
 SWAPS = 10
+
+#: Pairs are looked at where there are so many features at most, and not those whose 1 − r² is smaller than this.
+PAIRED = 1000
+COPIES = 1e-9
 
 #: A swap must lower F by this.
 LOWER = 1e-6
@@ -43,33 +50,54 @@ def ladder(block: Block, selected: Index, prior_log_odds: Array, ridge: float, h
     """The best selections of every size, from some selected features down, and up to a size."""
     theta = np.full(len(block.features), -CERTAIN)
     theta[selected] = CERTAIN
-    down = _climb(block, Rung(len(selected), 0.0, theta), prior_log_odds, ridge, up_to=0)
-    up = _climb(block, down[-1], prior_log_odds, ridge, up_to=highest)
+    down, theta = _climb(block, theta, prior_log_odds, ridge, up_to=0)
+    up, _ = _climb(block, theta, prior_log_odds, ridge, up_to=highest)
+    if highest >= 2 and 2 <= len(theta) <= PAIRED:
+        theta = np.full(len(theta), -CERTAIN)
+        theta[list(best_pair(block, prior_log_odds, ridge))] = CERTAIN
+        up += _climb(block, theta, prior_log_odds, ridge, up_to=highest)[0]
     best = {rung.size: rung for rung in sorted([*up, *down], key=lambda rung: -rung.energy)}
     return list(best.values())
 
 
-def _climb(block: Block, rung: Rung, prior_log_odds: Array, ridge: float, *, up_to: int) -> list[Rung]:
-    """Rung after rung, down to a single feature or up to a size."""
+def best_pair(block: Block, prior_log_odds: Array, ridge: float) -> tuple[int, int]:
+    """The two features with the lowest F, of all pairs; to no other pair does a chain of swaps lead for certain."""
+    scale = 1.0 / np.sqrt(block.chi * (1.0 + ridge))
+    r, z = block.gram * np.multiply.outer(scale, scale), block.b * scale
+    apart = 1.0 - np.square(r)
+    apart[apart < COPIES] = np.inf
+    explained = (np.add.outer(z**2, z**2) - 2.0 * r * np.multiply.outer(z, z)) / apart
+    noise = np.maximum(block.sigma2_y - explained, INTERPOLATED * block.sigma2_y)
+    energy = 0.5 * block.n_samples * np.log(noise) - np.add.outer(prior_log_odds, prior_log_odds)
+    np.fill_diagonal(energy, np.inf)
+    i, j = np.unravel_index(np.argmin(energy), energy.shape)
+    return int(i), int(j)
+
+
+def _climb(block: Block, theta: Array, prior_log_odds: Array, ridge: float, *, up_to: int) -> tuple[list[Rung], Array]:
+    """Rung after rung, down to a single feature or up to a size; those that interpolate y are left out."""
     rungs = []
-    untouched = np.zeros(len(rung.theta), dtype=np.uint8)
+    untouched = np.zeros(len(theta), dtype=np.uint8)
     while True:
         for _ in range(SWAPS):
-            screen = screened(block, rung.theta, prior_log_odds, ridge)
+            screen = screened(block, theta, prior_log_odds, ridge)
             swap = screen.best_swap(MOVES, untouched)
             if swap is None or swap[0] > -LOWER:
                 break
-            rung = _moved(rung, prior_log_odds, *swap)
-        rungs.append(rung)
-        change, drop, add = screen.best(MOVES, bool(up_to), False)
+            theta = _moved(theta, prior_log_odds, *swap[1:])
+        else:
+            screen = screened(block, theta, prior_log_odds, ridge)
+        on = theta > 0.0
+        size = int(np.count_nonzero(on))
+        if screen.noise > INTERPOLATED * block.sigma2_y:
+            energy = 0.5 * block.n_samples * math.log(screen.noise) - float(prior_log_odds[on].sum())
+            rungs.append(Rung(size, energy, theta))
+        _, drop, add = screen.best(MOVES, bool(up_to), False)
         wanted = np.flatnonzero(add >= 0 if up_to else drop >= 0)
-        if rung.size <= 1 - bool(up_to) or rung.size == up_to or not len(wanted):
-            return rungs
-        first = wanted[0]
-        rung = _moved(rung, prior_log_odds, change[first], drop[first], add[first])
+        if size == (up_to or 1) or not len(wanted):
+            return rungs, theta
+        theta = _moved(theta, prior_log_odds, drop[wanted[0]], add[wanted[0]])
 
 
-def _moved(rung: Rung, prior_log_odds: Array, change: float, drop: int, add: int) -> Rung:
-    size = rung.size - (drop >= 0) + (add >= 0)
-    theta = np.copysign(CERTAIN, switched(rung.theta, prior_log_odds, drop, add))
-    return Rung(size, rung.energy + float(change), theta)
+def _moved(theta: Array, prior_log_odds: Array, drop: int, add: int) -> Array:
+    return np.copysign(CERTAIN, switched(theta, prior_log_odds, drop, add))

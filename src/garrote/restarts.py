@@ -19,7 +19,7 @@ from garrote.arrays import Array, Index
 from garrote.exchange import SWITCHED
 
 if TYPE_CHECKING:
-    from garrote.search import Point, Search
+    from garrote.search import Search
 
 
 class Restarts(NamedTuple):
@@ -30,9 +30,6 @@ class Restarts(NamedTuple):
 
 
 NONE = Restarts(0, 0)
-
-#: A fit that leaves less than this fraction of σ_y² interpolates y: F → −∞ there, and lowest F means nothing.
-INTERPOLATED = 1e-10
 
 
 def check_restarts(n_restarts: Any, random_state: Any) -> Restarts:
@@ -64,13 +61,8 @@ def _restart_once(search: Search, k: int, theta: Array) -> None:
     search.best[k] = point
     search.try_exchange(k)
     after = search.best[k]
-    if _interpolates(search, after) or after.free_energy >= before.free_energy - search.lower:
+    if search.interpolates(after) or after.free_energy >= before.free_energy - search.lower:
         search.best[k] = before
-
-
-def _interpolates(search: Search, point: Point) -> bool:
-    """Repeated samples hide from the path's rule, which counts samples, that X can interpolate y."""
-    return point.found.run.end.noise < INTERPOLATED * search.problem.sigma2_y
 
 
 def _solution(search: Search, k: int) -> Array:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from garrote.arrays import Array, Index
+from garrote.energy import INTERPOLATED
 from garrote.exchange import moves
 from garrote.ladder import ladder
 from garrote.minimise import Rival
@@ -96,6 +97,7 @@ class Search:
         # As many features as samples can fit anything; with fewer, F is bounded.
         self.can_interpolate = len(problem.varying) >= problem.n_samples - 1
         self.most_selected = INTERPOLATES * (problem.n_samples - 1) if self.can_interpolate else math.inf
+        self.wide = len(problem.varying) >= 2 * problem.n_samples  #: whether some useless features always fit well
         self.cut = True  #: whether the grid ends where the path overfits
         self.end = 0  #: branches are followed, and moves made, only below this position
         self._tidied = len(self.active.features) if self.active.whole else 0
@@ -168,15 +170,16 @@ class Search:
             return
         size = max(sizes)
         top = next(point.selected for point in decided if len(point.selected) == size)
-        highest = int(max(size, min(size + CASCADE, HIGHEST, self.most_selected)))
+        highest = size if self.wide else int(max(size, min(size + CASCADE, HIGHEST, self.most_selected)))
         rungs = ladder(self.active.block, top, self.active.start(0.0), self.active.model.ridge, highest)
-        for k in range(self.end):
+        for k in range(self.end if rungs else 0):
             gamma = float(self.grid[k])
-            some = rungs if self.additions_mean_something(gamma) else [rung for rung in rungs if rung.size <= size]
-            theta = min(some, key=lambda rung: rung.free_energy(gamma)).theta
+            theta = min(rungs, key=lambda rung: rung.free_energy(gamma)).theta
             if not np.array_equal((theta > 0.0).nonzero()[0], self.best[k].selected):
                 theta = np.where(theta > 0.0, theta, self.active.start(gamma)[: len(theta)])
-                self.keep(k, self.descend(k, theta, "exchange", beat=self.best[k]))
+                point = self.descend(k, theta, "exchange", beat=self.best[k])
+                if not self.interpolates(point):
+                    self.keep(k, point)
                 self.tidy()
 
     def settle(self) -> None:
@@ -232,8 +235,7 @@ class Search:
 
         The best of these is always worth adding there, and after it the next, until y is interpolated.
         """
-        n_features = len(self.problem.varying)
-        return n_features < 2 * self.problem.n_samples or n_features * math.exp(gamma) < 1.0
+        return not self.wide or len(self.problem.varying) * math.exp(gamma) < 1.0
 
     def keep(self, k: int, point: Point) -> bool:
         """Keep a point whose F is lower, unless it overfits or was abandoned on the way."""
@@ -269,6 +271,10 @@ class Search:
         if weak > max(strong, DIFFUSE * n_samples):
             return f"unselected features hold a total inclusion of {weak:.3g}, the selected ones {strong:.3g}"
         return ""
+
+    def interpolates(self, point: Point) -> bool:
+        """Repeated samples hide from the rule above, which counts samples, that X can interpolate y."""
+        return point.found.run.end.noise < INTERPOLATED * self.problem.sigma2_y
 
     def trim(self) -> str:
         """Drop the last γ whose F is above the one before: F falls with γ, so a lower F exists, but it overfits."""
