@@ -1,8 +1,9 @@
 """The same path with X in every storage: passes, seconds, and the memory of its own that the process needs.
 
-    python benchmarks/storage.py [--quick] [--only memmap ...]
+    python benchmarks/storage.py [--quick] [--folds] [--only memmap ...]
 
-Each storage has a process of its own, which makes or opens X and traces one default path. *Private memory* is what the
+Each storage has a process of its own, which makes or opens X and traces one default path, or with ``--folds`` those of
+five folds and of all samples. *Private memory* is what the
 process has allocated (RssAnon of Linux, without the pages of a memory-mapped file), sampled while the path is traced.
 """
 
@@ -86,9 +87,9 @@ class PeakPrivate:
             self.bytes = max(self.bytes, private_bytes())
 
 
-def measure(storage: str, n_features: int, n_samples: int) -> dict[str, float]:
-    """One path, in this process."""
-    from garrote import garrote_path
+def measure(storage: str, n_features: int, n_samples: int, folds: bool) -> dict[str, float]:
+    """One path, or one cross-validation, in this process."""
+    from garrote import VariationalGarroteCV, garrote_path
 
     with tempfile.TemporaryDirectory() as folder:
         X = MAKE[storage](n_features, n_samples, Path(folder))
@@ -100,7 +101,7 @@ def measure(storage: str, n_features: int, n_samples: int) -> dict[str, float]:
         garrote_path(rng.standard_normal((30, 5)), rng.standard_normal(30))  # what is imported at the first fit
         before, start = private_bytes(), time.process_time()
         with PeakPrivate() as peak:
-            path = garrote_path(X, y)
+            path = VariationalGarroteCV(ridges=[0.0]).fit(X, y).path_ if folds else garrote_path(X, y)
         seconds = time.process_time() - start
         found = any(set(solution.selected) == set(np.flatnonzero(coef)) for solution in path)
         return {
@@ -116,6 +117,7 @@ def measure(storage: str, n_features: int, n_samples: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes")
+    parser.add_argument("--folds", action="store_true", help="a cross-validation; passes of its last fit")
     parser.add_argument("--only", nargs="+", choices=SIZES, default=list(SIZES), help="storages (all)")
     args = parser.parse_args()
     print(f"{'storage':9}{'features × samples':>22}{'size of X':>12}{'peak/size':>11}", end="")
@@ -123,7 +125,7 @@ def main() -> None:
     for storage in args.only:
         n_features, n_samples = SIZES[storage][args.quick]
         with multiprocessing.get_context("spawn").Pool(1) as pool:
-            m = pool.apply(measure, (storage, n_features, n_samples))
+            m = pool.apply(measure, (storage, n_features, n_samples, args.folds))
         relative = "" if storage == "memmap" else f"{1.0 + m['extra'] / m['size']:.2f}"
         sizes = f"{m['size'] / 1e6:9,.0f} MB{relative:>11}{m['private'] / 1e6:8,.0f} MB"
         print(f"{storage:9}{f'{n_features:,} × {n_samples:,}':>22}{sizes}{m['passes']:8}{m['seconds']:7.1f} s", end="")

@@ -70,6 +70,10 @@ class Design(ABC):
     def take(self, rows: Index | slice) -> Design:
         """The design of some of the samples."""
 
+    def part(self, rows: Index, features: Index) -> Array:
+        """Some rows of some columns, as ``columns``."""
+        return np.asfortranarray(self.columns(features)[rows])
+
     def in_double(self) -> Design:
         """The same design, whose passes are computed in float64 even where X is stored in less."""
         return self
@@ -136,6 +140,9 @@ class DenseDesign(Design):
     def columns(self, features: Index) -> Array:
         return np.asfortranarray(self.X[:, features], dtype=np.float64)
 
+    def part(self, rows: Index, features: Index) -> Array:
+        return np.asfortranarray(self.X[np.ix_(rows, features)], dtype=np.float64)
+
     def moments(self, weights: Array) -> tuple[Array, Array]:
         mean, variance = np.empty(self.shape[1]), np.empty(self.shape[1])
 
@@ -200,6 +207,10 @@ class SparseDesign(Design):
     def columns(self, features: Index) -> Array:
         return np.asfortranarray(self.X[:, features].toarray(), dtype=np.float64)
 
+    def part(self, rows: Index, features: Index) -> Array:
+        some = self.X[rows][:, features] if self.X.format == "csr" else self.X[:, features][rows]
+        return np.asfortranarray(some.toarray(), dtype=np.float64)
+
     def moments(self, weights: Array) -> tuple[Array, Array]:
         # Σ w (x − x̄)² = Σ_stored w ((x − x̄)² − x̄²) + x̄² Σ w: only stored entries are visited
         mean, present, count, rest, stored = np.zeros((5, self.shape[1]))
@@ -254,7 +265,10 @@ class Rows(Design):
         return self.whole.transpose_dot(self._everywhere(r))
 
     def columns(self, features: Index) -> Array:
-        return np.asfortranarray(self.whole.columns(features)[self.rows])
+        return self.whole.part(self.rows, features)
+
+    def part(self, rows: Index, features: Index) -> Array:
+        return self.whole.part(self.rows[rows], features)
 
     def moments(self, weights: Array) -> tuple[Array, Array]:
         return self.whole.moments(self._everywhere(weights))
