@@ -61,7 +61,7 @@ def ladder(block: Block, selected: Index, prior_log_odds: Array, ridge: float, h
 
 
 def best_pair(block: Block, prior_log_odds: Array, ridge: float) -> tuple[int, int]:
-    """The two features with the lowest F, of all pairs; to no other pair does a chain of swaps lead for certain."""
+    """The two features with the lowest F, of all pairs; single swaps do not always lead there."""
     scale = 1.0 / np.sqrt(block.chi * (1.0 + ridge))
     r, z = block.gram * np.multiply.outer(scale, scale), block.b * scale
     apart = 1.0 - np.square(r)

@@ -164,6 +164,7 @@ class Search:
 
     def climb(self) -> None:
         """Part 3."""
+        self.tidy()  # the ladder stands in the working set, which shall not become smaller below
         decided = [point for point in self.best[: self.end] if not self.undecided(point.found)]
         sizes = [len(point.selected) for point in decided if len(point.selected) <= HIGHEST]
         if not any(sizes):
