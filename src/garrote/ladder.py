@@ -11,6 +11,7 @@ With the selected features in the model for certain, F = −γ·size + what does
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -55,7 +56,7 @@ def ladder(block: Block, selected: Index, prior_log_odds: Array, ridge: float, h
     if highest >= 2 and 2 <= len(theta) <= PAIRED:
         theta = np.full(len(theta), -CERTAIN)
         theta[list(best_pair(block, prior_log_odds, ridge))] = CERTAIN
-        up += _climb(block, theta, prior_log_odds, ridge, up_to=highest)[0]
+        up += _climb(block, theta, prior_log_odds, ridge, up_to=highest, until=up)[0]
     best = {rung.size: rung for rung in sorted([*up, *down], key=lambda rung: -rung.energy)}
     return list(best.values())
 
@@ -74,9 +75,14 @@ def best_pair(block: Block, prior_log_odds: Array, ridge: float) -> tuple[int, i
     return int(i), int(j)
 
 
-def _climb(block: Block, theta: Array, prior_log_odds: Array, ridge: float, *, up_to: int) -> tuple[list[Rung], Array]:
-    """Rung after rung, down to a single feature or up to a size; those that interpolate y are left out."""
-    rungs = []
+def _climb(
+    block: Block, theta: Array, prior_log_odds: Array, ridge: float, *, up_to: int, until: Sequence[Rung] = ()
+) -> tuple[list[Rung], Array]:
+    """Rung after rung, down to a single feature or up to a size, or to one of the rungs of an earlier climb.
+
+    Those that interpolate y are left out.
+    """
+    rungs, known = [], {rung.theta.tobytes() for rung in until}
     untouched = np.zeros(len(theta), dtype=np.uint8)
     while True:
         for _ in range(SWAPS):
@@ -94,7 +100,7 @@ def _climb(block: Block, theta: Array, prior_log_odds: Array, ridge: float, *, u
             rungs.append(Rung(size, energy, theta))
         _, drop, add = screen.best(MOVES, bool(up_to), False)
         wanted = np.flatnonzero(add >= 0 if up_to else drop >= 0)
-        if size == (up_to or 1) or not len(wanted):
+        if size == (up_to or 1) or not len(wanted) or theta.tobytes() in known:
             return rungs, theta
         theta = _moved(theta, prior_log_odds, drop[wanted[0]], add[wanted[0]])
 
