@@ -35,6 +35,9 @@ TYPICAL, UNLIKELY = 1.0, 8.0
 #: The part a of a reference residual that is at least taken to be left.
 LEAST_ALONG = 0.1
 
+#: A residual that is zero is divided by this.
+TINY = float(np.finfo(np.float64).tiny)
+
 #: X is looked at again when the inclusion of a single outside feature could have grown by this much.
 REACH = 0.1
 
@@ -309,9 +312,9 @@ class WorkingSet:
         return 0.5 * beta * self.problem.n_samples / (1.0 + self.model.ridge)
 
     def _since_look(self, gamma: float, run: Descent, residual: Array) -> SinceLook:
-        along = float(residual @ self.residual) / max(float(self.residual @ self.residual), np.finfo(np.float64).tiny)
-        a = max(along, LEAST_ALONG)
-        kappa, moved = self._kappa(run) * a**2, float(np.linalg.norm(residual - a * self.residual)) / a
+        a = max(float(residual @ self.residual) / max(self._residual_squares, TINY), LEAST_ALONG)
+        across = residual - a * self.residual
+        kappa, moved = self._kappa(run) * a**2, math.sqrt(float(across @ across)) / a
         inclusion = self.outside.inclusion(gamma, kappa)
         explained = a**2 * self.outside.evidence(inclusion) / (1.0 + self.model.ridge)
         return SinceLook(kappa, moved, inclusion, float(self.outside.weight @ inclusion), explained)
@@ -405,5 +408,6 @@ class WorkingSet:
     def _look(self, c: Array, residual: Array) -> None:
         """Remember the outside features' correlations c with this residual."""
         self.c, self.residual = c, residual
+        self._residual_squares = float(residual @ residual)
         inside = np.concatenate([self.features, self._constant])
         self.outside = Outside.of(inside, c, self._inverse_norm, self.model.prior_log_odds)
