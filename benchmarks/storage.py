@@ -54,7 +54,7 @@ def memory_mapped(n_features: int, n_samples: int, folder: Path) -> Any:
 MAKE: dict[str, Callable[[int, int, Path], Any]] = {
     "float64": lambda p, n, folder: normal(p, n),
     "float32": lambda p, n, folder: normal(p, n, np.empty((n, p), dtype=np.float32, order="F")),
-    "sparse": lambda p, n, folder: sparse.random(n, p, DENSITY, "csc", random_state=0),
+    "sparse": lambda p, n, folder: sparse.random(n, p, DENSITY, "csc", random_state=np.random.default_rng(0)),
     "memmap": memory_mapped,
 }
 
