@@ -9,7 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from garrote.arrays import Array, Index, Split
-from garrote.design import Design
+from garrote.design import Design, column_slabs
 from garrote.path import Path, trace
 from garrote.problem import Samples
 from garrote.restarts import NONE, Restarts
@@ -106,8 +106,9 @@ def path_errors(path: Path, train: Samples, unseen: Unseen) -> Array:
     coefs = path.coefs
     used = np.flatnonzero(np.diff(coefs.tocsr().indptr))
     v = coefs[used].toarray()
-    intercepts = train.y_mean - train.x_mean[used] @ v
-    errors = unseen.y[:, None] - (unseen.design.columns(used) @ v + intercepts)
+    errors = unseen.y[:, None] - (train.y_mean - train.x_mean[used] @ v)
+    for part in column_slabs((len(unseen.y), len(used))):
+        errors -= unseen.design.columns(used[part]) @ v[part]
     return unseen.weights @ errors**2
 
 
