@@ -3,8 +3,8 @@
     python benchmarks/storage.py [--quick] [--folds] [--only memmap ...]
 
 Each storage has a process of its own, which makes or opens X and traces one default path, or with ``--folds`` those of
-five folds and of all samples. *Private memory* is what the
-process has allocated (RssAnon of Linux, without the pages of a memory-mapped file), sampled while the path is traced.
+five folds and of all samples. *Private memory* is what the process has allocated (RssAnon of Linux, without the pages
+of a memory-mapped file), sampled meanwhile.
 """
 
 from __future__ import annotations

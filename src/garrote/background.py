@@ -73,7 +73,7 @@ class Outside:
         return float(self.weight @ self.inclusion(gamma, kappa, moved))
 
     def most(self, gamma: float, kappa: float, moved: float) -> float:
-        """What Σ m cannot exceed, if each z has grown by at most ``moved``."""
+        """What Σ m cannot exceed, up to the width of a bin, if each z has grown by at most ``moved``."""
         if not len(self.z):
             return 0.0
         return self.total * math.exp(min(gamma + kappa * (float(self.z[-1]) + moved) ** 2, 0.0))

@@ -166,11 +166,10 @@ class Search:
         """Part 3."""
         self.tidy()  # the ladder stands in the working set, which shall not become smaller below
         decided = [point for point in self.best[: self.end] if not self.undecided(point.found)]
-        sizes = [len(point.selected) for point in decided if len(point.selected) <= HIGHEST]
-        if not any(sizes):
+        top = max((point.selected for point in decided if len(point.selected) <= HIGHEST), key=len, default=None)
+        if top is None or not len(top):
             return
-        size = max(sizes)
-        top = next(point.selected for point in decided if len(point.selected) == size)
+        size = len(top)
         highest = size if self.wide else int(max(size, min(size + CASCADE, HIGHEST, self.most_selected)))
         rungs = ladder(self.active.block, top, self.active.start(0.0), self.active.model.ridge, highest)
         for k in range(self.end if rungs else 0):
