@@ -57,7 +57,8 @@ def ladder(block: Block, selected: Index, prior_log_odds: Array, ridge: float, h
         theta = np.full(len(theta), -CERTAIN)
         theta[list(best_pair(block, prior_log_odds, ridge))] = CERTAIN
         up += _climb(block, theta, prior_log_odds, ridge, up_to=highest, until=up)[0]
-    best = {rung.size: rung for rung in sorted([*up, *down], key=lambda rung: -rung.energy)}
+    empty = Rung(0, 0.5 * block.n_samples * math.log(block.sigma2_y), np.full(len(theta), -CERTAIN))
+    best = {rung.size: rung for rung in sorted([empty, *up, *down], key=lambda rung: -rung.energy)}
     return list(best.values())
 
 
