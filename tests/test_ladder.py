@@ -32,7 +32,7 @@ def energy(block, selected, odds, ridge):
 def test_every_size_has_the_best_of_all_its_selections(block, ridge):
     odds = np.linspace(-0.5, 0.5, 9)
     rungs = ladder(block, np.arange(9), odds, ridge, 9)
-    assert sorted(rung.size for rung in rungs) == list(range(1, 10))
+    assert sorted(rung.size for rung in rungs) == list(range(10))
     for rung in rungs:
         best = min(energy(block, some, odds, ridge) for some in combinations(range(9), rung.size))
         assert np.count_nonzero(rung.theta > 0.0) == rung.size
@@ -53,7 +53,7 @@ def test_copies_of_a_column_are_no_pair():
 
 def test_a_ladder_begins_at_any_selection(block):
     rungs = ladder(block, np.array([2, 7]), np.zeros(9), 0.0, 4)
-    assert sorted(rung.size for rung in rungs) == [1, 2, 3, 4]
+    assert sorted(rung.size for rung in rungs) == [0, 1, 2, 3, 4]
     assert rungs[0].free_energy(-3.0) == rungs[0].energy + 3.0 * rungs[0].size
 
 

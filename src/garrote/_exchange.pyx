@@ -23,14 +23,14 @@ cdef class BlockScreen:
         readonly double noise
         int width, n_on, n_off
         int[::1] on, off
-        double[::1] P, G, cross, v, c, s, loss, P_ii, scale
+        double[::1] P, G, cross, v, c, s, loss, slope, inverse_P_ii, scale
 
     def __init__(self, gram, chi, b, double sigma2_y, double n_samples):
         cdef int width = len(chi)
         self.gram, self.chi, self.b = gram, chi, b
         self.sigma2_y, self.n_samples, self.width = sigma2_y, n_samples, width
         self.on, self.off = np.empty((2, width), dtype=np.intc)
-        self.v, self.c, self.s, self.loss, self.P_ii, self.scale = np.empty((6, width))
+        self.v, self.c, self.s, self.loss, self.slope, self.inverse_P_ii, self.scale = np.empty((7, width))
         self.P, self.G, self.cross = np.empty(0), np.empty(0), np.empty(0)
 
     def look(self, const double[::1] theta, const double[::1] gamma, double ridge):
@@ -99,8 +99,9 @@ cdef class BlockScreen:
                 total += self.P[p * n + q] * self.b[self.on[q]]
             self.v[p] = total
             explained += total * self.b[self.on[p]]
-            self.P_ii[p] = fmax(self.P[p * n + p], 1e-300)
-            self.loss[p] = total * total / self.P_ii[p]
+            self.inverse_P_ii[p] = 1.0 / fmax(self.P[p * n + p], 1e-300)
+            self.slope[p] = total * self.inverse_P_ii[p]
+            self.loss[p] = total * self.slope[p]
         self.noise = fmax(self.sigma2_y - explained, NOISE_FLOOR * self.sigma2_y)
         for j in range(off):
             for p in range(n):
@@ -145,7 +146,7 @@ cdef class BlockScreen:
     cdef Best best_swaps(self, int most, const unsigned char[::1] touched):
         """The swaps of untouched features that explain most, with their changes of F."""
         cdef int j, p, n = self.n_on
-        cdef double gain, g, add
+        cdef double g, add, s
         cdef Best found = Best(most)
         for j in range(self.n_off):
             if touched is not None and touched[self.off[j]]:
@@ -154,9 +155,10 @@ cdef class BlockScreen:
                 if touched is not None and touched[self.on[p]]:
                     continue
                 g = self.G[j * n + p]
-                add = self.c[j] + g * self.v[p] / self.P_ii[p]
-                gain = add * add / (self.s[j] + g * g / self.P_ii[p]) - self.loss[p]
-                found.offer(-gain, p, j)
+                add = self.c[j] + g * self.slope[p]
+                s = self.s[j] + g * g * self.inverse_P_ii[p]
+                if add * add > (self.loss[p] - found.worst) * s:  # most are not among the best: spare the division
+                    found.offer(self.loss[p] - add * add / s, p, j)
         for p in range(found.size):
             found.value[p] = self.energy(-found.value[p])
             found.drop[p], found.add[p] = self.on[found.drop[p]], self.off[found.add[p]]
@@ -168,17 +170,18 @@ cdef class Best:
     """The few offers of lowest value, in order."""
 
     cdef int most, size
+    cdef double worst  # an offer must be lower
     cdef double[::1] value
     cdef long[::1] drop, add
 
     def __init__(self, int most):
-        self.most, self.size = most, 0
+        self.most, self.size, self.worst = most, 0, 1e300
         self.value = np.empty(most)
         self.drop, self.add = np.empty((2, most), dtype=np.int_)
 
     cdef void offer(self, double value, long drop, long add) noexcept nogil:
         cdef int p
-        if not value < (self.value[self.most - 1] if self.size == self.most else 1e300):
+        if not value < self.worst:
             return
         if self.size < self.most:
             self.size += 1
@@ -187,6 +190,8 @@ cdef class Best:
             self.value[p], self.drop[p], self.add[p] = self.value[p - 1], self.drop[p - 1], self.add[p - 1]
             p -= 1
         self.value[p], self.drop[p], self.add[p] = value, drop, add
+        if self.size == self.most:
+            self.worst = self.value[self.most - 1]
 
     cdef moves(self):
         cut = slice(0, self.size)

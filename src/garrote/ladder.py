@@ -1,4 +1,4 @@
-"""The best selection of each size: from one selection down to a single feature, and up again.
+"""The best selection of each size: from one selection down to none, and up again.
 
 As γ grows the solution jumps, often from very few features to all that matter. Models of a size between are on neither
 side of the jump, though F may have its lowest minimum there. So features are dropped one by one, each time the one that
@@ -65,14 +65,21 @@ def ladder(block: Block, selected: Index, prior_log_odds: Array, ridge: float, h
 def best_pair(block: Block, prior_log_odds: Array, ridge: float) -> tuple[int, int]:
     """The two features with the lowest F, of all pairs; single swaps do not always lead there."""
     scale = 1.0 / np.sqrt(block.chi * (1.0 + ridge))
-    r, z = block.gram * np.multiply.outer(scale, scale), block.b * scale
+    r, z = block.gram * scale[:, None], block.b * scale
+    r *= scale
     apart = 1.0 - np.square(r)
     apart[apart < COPIES] = np.inf
-    explained = (np.add.outer(z**2, z**2) - 2.0 * r * np.multiply.outer(z, z)) / apart
+    r *= z[:, None]
+    r *= -2.0 * z
+    r += np.add.outer(z**2, z**2)
+    explained = np.divide(r, apart, out=r)
     noise = np.maximum(block.sigma2_y - explained, INTERPOLATED * block.sigma2_y)
-    energy = 0.5 * block.n_samples * np.log(noise) - np.add.outer(prior_log_odds, prior_log_odds)
-    np.fill_diagonal(energy, np.inf)
-    i, j = np.unravel_index(np.argmin(energy), energy.shape)
+    # F = ½ n log E − Σ prior log odds is lowest where this product is
+    odds = np.exp(-2.0 / block.n_samples * (prior_log_odds - prior_log_odds.max()))
+    noise *= odds[:, None]
+    noise *= odds
+    np.fill_diagonal(noise, np.inf)
+    i, j = np.unravel_index(np.argmin(noise), noise.shape)
     return int(i), int(j)
 
 
