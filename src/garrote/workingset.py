@@ -153,14 +153,17 @@ class WorkingSet:
         self.features = features
         self.block: Block = self.problem.block(features, shorten=self.whole)
         odds = self.model.prior_log_odds
-        self.prior_log_odds = 0.0 if odds is None else odds[features]
+        self.prior_log_odds = None if odds is None else odds[features]
 
     def start(self, gamma: float) -> Array:
         """θ with every feature at its prior: m = σ(γ)."""
-        return np.zeros(len(self.features)) + gamma + self.prior_log_odds
+        prior = np.full(len(self.features), gamma)
+        return prior if self.prior_log_odds is None else prior + self.prior_log_odds
 
     def embed(self, theta: Array, gamma: float) -> Array:
         """θ of an earlier, smaller working set, with the newer features at their prior."""
+        if len(theta) == len(self.features):
+            return theta
         start = self.start(gamma)
         start[: len(theta)] = theta
         return start
