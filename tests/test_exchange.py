@@ -6,7 +6,7 @@ from scipy.special import expit
 
 from garrote._loops import COMPILED
 from garrote.datasets import sparse_regression
-from garrote.exchange import MOVES, Screen, moves
+from garrote.exchange import DECIDED, MOVES, Screen, moves
 from garrote.problem import Samples
 
 compiled = pytest.mark.skipif(not COMPILED, reason="there is no compiler")
@@ -85,3 +85,13 @@ def test_chains_touch_no_feature_twice():
         dropped, added = theta > start, theta < start
         assert dropped.sum() <= 4 and dropped.sum() == np.count_nonzero(theta[dropped] > 0)
         assert added.sum() <= 4 and added.sum() == np.count_nonzero(theta[added] < 0)
+
+
+def test_undecided_features_are_not_switched_alone():
+    block, gamma = block_of(12), np.full(12, -1.0)
+    theta = np.array([9.0, 9.0, 1.0, 0.5, -0.5, -1.0] + 6 * [-9.0])
+    undecided = np.abs(theta) < DECIDED
+    starts = list(moves(block, theta, gamma, 0.0, adds=True, swaps=False))
+    assert starts
+    for start in starts:
+        assert not undecided[start != theta].all()

@@ -37,7 +37,7 @@ DEPTH = 4
 #: θ of a feature that a move switches on or off.
 SWITCHED = 12.0
 
-#: A feature whose θ is closer to zero is undecided: the descent moves it by itself, and would undo a switch.
+#: A feature whose θ is closer to zero is undecided: the descent moves it by itself, and would undo a switch of it alone.
 DECIDED = 3.0
 
 
@@ -56,12 +56,12 @@ class Moves(NamedTuple):
 def moves(block: Block, solution: Array, gamma: Array, ridge: float, *, adds: bool, swaps: bool) -> Iterator[Array]:
     """The most promising starts θ that differ from a solution's θ by a drop, an add or some swaps."""
     screen = screened(block, solution, gamma, ridge)
-    undecided = np.abs(solution) < DECIDED
+    decided = np.abs(solution) >= DECIDED
     for change, drop, add in zip(*screen.best(MOVES, adds, swaps), strict=True):
-        if change < SLACK and not any(undecided[i] for i in (drop, add) if i >= 0):
+        if change < SLACK and any(decided[i] for i in (drop, add) if i >= 0):
             yield switched(solution, gamma, drop, add)
     if swaps:
-        yield from _chain(block, solution, gamma, ridge, screen, undecided)
+        yield from _chain(block, solution, gamma, ridge, screen)
 
 
 def screened(block: Block, theta: Array, gamma: Array, ridge: float) -> Screen | BlockScreen:
@@ -71,11 +71,9 @@ def screened(block: Block, theta: Array, gamma: Array, ridge: float) -> Screen |
     return Screen(block, theta, gamma, ridge)
 
 
-def _chain(
-    block: Block, theta: Array, gamma: Array, ridge: float, screen: Screen | BlockScreen, undecided: NDArray[np.bool_]
-) -> Iterator[Array]:
-    """Starts that differ by two swaps and more, of decided features."""
-    total, touched = 0.0, undecided.astype(np.uint8)
+def _chain(block: Block, theta: Array, gamma: Array, ridge: float, screen: Screen | BlockScreen) -> Iterator[Array]:
+    """Starts that differ by two swaps and more."""
+    total, touched = 0.0, np.zeros(len(theta), dtype=np.uint8)
     for depth in range(DEPTH):
         if depth:
             screen = screened(block, theta, gamma, ridge)
