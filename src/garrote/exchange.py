@@ -37,7 +37,7 @@ DEPTH = 4
 #: θ of a feature that a move switches on or off.
 SWITCHED = 12.0
 
-#: A feature whose θ is closer to zero is undecided: the descent moves it by itself, and would undo a switch of it alone.
+#: A feature whose θ is closer to zero is undecided: the descent moves it by itself, and would undo its switch.
 DECIDED = 3.0
 
 

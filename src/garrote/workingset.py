@@ -24,6 +24,7 @@ from garrote.arrays import Array, Index
 from garrote.background import Background, BackgroundLike, DiffuseBackground, Look, Outside
 from garrote.energy import NOISE_FLOOR, Penalty
 from garrote.minimise import Descent, Rival, minimise
+from garrote.partners import Partners
 from garrote.problem import Block, Problem, Samples
 
 #: Outside features may be uncertain by this much total inclusion per sample before X is looked at again.
@@ -61,19 +62,6 @@ ENTRY = 0.03
 
 #: With a heavy background, only features with a larger inclusion than this enter.
 CERTAIN = 0.9
-
-#: Exchange moves look at so many of the features most correlated with a selected one, if they are so correlated.
-PARTNERS = 3
-LEAST_CORRELATION = 0.3
-
-#: So many features, relative to n_samples, are summed up to look for others that are correlated with any of them, and
-#: for each of them so many are looked at more closely.
-SUMMED = 1 / 25
-CANDIDATES = 8
-
-#: Sums whose products with all features are found in one pass: this fraction of n_samples, and at least so many.
-AT_ONCE = 1 / 16
-FEWEST_AT_ONCE = 8
 
 #: A working set of more features than this is refused: nothing sparse is asked for.
 LARGEST = 20_000
@@ -130,7 +118,6 @@ class WorkingSet:
         self.whole = problem.fits_one_block
         self.background: BackgroundLike | None = None
         self._mixed_gamma = math.nan
-        self._partnered: Index = np.empty(0, dtype=np.intp)
         self._least = 0  #: features that stay
         if self.whole:
             self._use(problem.varying)
@@ -140,6 +127,7 @@ class WorkingSet:
             self._inverse_norm = np.zeros(problem.n_features)
             self._inverse_norm[problem.varying] = problem.chi[problem.varying] ** -0.5
             self._constant = np.flatnonzero(self._inverse_norm == 0.0)
+            self.partners = Partners(problem, self._inverse_norm)
             self._look(problem.b, problem.root_target)
             self._use(self._entrants(math.inf, 1.0, ENTRY))
             self._look(problem.b, problem.root_target)
@@ -248,54 +236,10 @@ class WorkingSet:
         """Let the features that are most correlated with these enter, so that exchange moves can try them."""
         if self.whole:
             return
-        unseen = np.setdiff1d(self.features[positions], self._partnered)
-        if not len(unseen):
-            return
-        self._partnered = np.union1d(self._partnered, unseen)
-        candidates = self._candidates(unseen)
-        correlation = np.abs(self._directions(candidates).T @ self._directions(unseen))
-        entering = np.zeros(len(candidates), dtype=bool)
-        for column in correlation.T:
-            top = np.argsort(column)[-PARTNERS:]
-            entering[top[column[top] > LEAST_CORRELATION]] = True
-        if entering.any():
-            self._change(np.concatenate([self.features, candidates[entering]]))
-        self._least = max(self._least, len(self.features))
-
-    def _candidates(self, features: Index) -> Index:
-        """The outside features that are most correlated with sums of these, with random signs.
-
-        In a sum of few columns, beside n_samples, one that is highly correlated with any of them stands out: a product
-        with two sums finds what would take one with each column. (With two, so that no one is hidden by its signs.)
-        """
-        sums = self._signed_sums(features)
-        at_once = max(FEWEST_AT_ONCE, int(AT_ONCE * self.problem.n_samples))  # their products are small beside X
-        most = min(CANDIDATES * min(self._summed, len(features)), self.problem.n_features)
-        found: list[Index] = []
-        for start in range(0, sums.shape[1], at_once):
-            product = self.samples.correlations(sums[:, start : start + at_once])
-            product *= self._inverse_norm[:, None]
-            product[self.features] = 0.0
-            found += [np.argpartition(column, -most)[-most:] for column in np.abs(product, out=product).T]
-        return np.setdiff1d(np.concatenate(found), self.features)
-
-    @property
-    def _summed(self) -> int:
-        """How many columns are summed."""
-        return max(1, int(self.problem.n_samples * SUMMED))
-
-    def _signed_sums(self, features: Index) -> Array:
-        """Sums of some of the columns each, with random signs; of one or two, themselves."""
-        random, sums = np.random.default_rng(0), []
-        for start in range(0, len(features), self._summed):
-            columns = self._directions(features[start : start + self._summed])
-            width = columns.shape[1]
-            sums.append(columns @ random.choice([-1.0, 1.0], (width, 2)) if width > 2 else columns)
-        return np.hstack(sums)
-
-    def _directions(self, features: Index) -> Array:
-        """Columns of length one, so that their products are correlations."""
-        return self.samples.roots(features) * self._inverse_norm[features]
+        entering = self.partners.of(self.features[positions], self.features)
+        if len(entering):
+            self._change(np.concatenate([self.features, entering]))
+            self._least = len(self.features)
 
     def shrink(self, size: int) -> None:
         """Keep the first ``size`` features, and the partners that were brought in."""
