@@ -28,7 +28,7 @@ from garrote.energy import bernoulli_term
 from garrote.problem import Block, Samples
 
 #: Resolution of the histogram of outside correlations.
-BINS = 1024
+BINS = 256
 
 
 @dataclass(slots=True)
