@@ -12,6 +12,9 @@ cdef double NOISE_FLOOR = 1e-20
 #: A Cholesky factor with a smaller diagonal, of columns scaled to one, is that of copies.
 cdef double COPIES = 1e-7
 
+cdef enum:
+    LARGEST = 16  # so many moves are kept at most
+
 
 cdef class BlockScreen:
     """The screening of one Block, with its working memory; the formulas are those of garrote.exchange."""
@@ -171,13 +174,14 @@ cdef class Best:
 
     cdef int most, size
     cdef double worst  # an offer must be lower
-    cdef double[::1] value
-    cdef long[::1] drop, add
+    cdef double value[LARGEST]
+    cdef long drop[LARGEST]
+    cdef long add[LARGEST]
 
-    def __init__(self, int most):
+    def __cinit__(self, int most):
+        if most > LARGEST:
+            raise ValueError(f"the best {most} moves are asked for; ask for {LARGEST} at most.")
         self.most, self.size, self.worst = most, 0, 1e300
-        self.value = np.empty(most)
-        self.drop, self.add = np.empty((2, most), dtype=np.int_)
 
     cdef void offer(self, double value, long drop, long add) noexcept nogil:
         cdef int p
@@ -194,5 +198,9 @@ cdef class Best:
             self.worst = self.value[self.most - 1]
 
     cdef moves(self):
-        cut = slice(0, self.size)
-        return np.asarray(self.value)[cut], np.asarray(self.drop)[cut], np.asarray(self.add)[cut]
+        cut = range(self.size)
+        return (
+            np.array([self.value[p] for p in cut]),
+            np.array([self.drop[p] for p in cut], dtype=np.intp),
+            np.array([self.add[p] for p in cut], dtype=np.intp),
+        )
