@@ -33,12 +33,10 @@ cdef double LOST_DIGITS = 2.2e-15
 #: A linear system is solved when so little of its right side is left, relative to its terms.
 cdef double ACCURATE = 1e-13
 cdef double TWO_PI = 6.283185307179586
-#: A weak feature becomes strong before its inclusion exceeds this.
+#: Inclusion above which a feature is strong, at first; after every few rounds it falls to a tenth.
 cdef double STRONG = 0.1
-#: Where features are split this one counts, so that those that rise do not ask for a new split one by one.
-cdef double CHOSEN = 0.05
-#: After so many steps, weak features whose last change is at least this fraction of the largest are solved jointly too.
 cdef int PATIENCE = 10
+#: Weak features whose last change is at least this fraction of the largest are then solved jointly.
 cdef double SLOW = 0.3
 #: Visits to the weak features before the first step.
 cdef int WARM = 2
@@ -259,7 +257,7 @@ cdef class BlockDescent:
         self.scatter_if_any()
         self.weak_spread, self.weak_bernoulli, self.weak_out = 0.0, 0.0, 1.0
         for i in range(self.width):
-            self.is_strong[i] = self.promoted[i] or self.m[i] > CHOSEN
+            self.is_strong[i] = self.promoted[i] or self.m[i] > STRONG
             if self.m[i] > self.m[heaviest]:
                 heaviest = i
         self.is_strong[heaviest] = True
