@@ -33,10 +33,10 @@ cdef double LOST_DIGITS = 2.2e-15
 #: A linear system is solved when so little of its right side is left, relative to its terms.
 cdef double ACCURATE = 1e-13
 cdef double TWO_PI = 6.283185307179586
-#: Inclusion above which a feature is strong, at first; after every few rounds it falls to a tenth.
+#: Inclusion above which a feature is strong. (At half of it there are fewer steps, but dearer ones.)
 cdef double STRONG = 0.1
+#: After so many steps, weak features whose last change is at least this fraction of the largest are solved jointly too.
 cdef int PATIENCE = 10
-#: Weak features whose last change is at least this fraction of the largest are then solved jointly.
 cdef double SLOW = 0.3
 #: Visits to the weak features before the first step.
 cdef int WARM = 2
