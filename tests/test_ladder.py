@@ -45,6 +45,12 @@ def test_the_best_pair_is_found_among_all(block):
     assert best_pair(block, odds, 0.2) == min(pairs, key=pairs.get)
 
 
+def test_features_that_the_prior_excludes_are_no_pair(block):
+    odds = np.zeros(9)
+    odds[:5] = -1e6
+    assert set(best_pair(block, odds, 0.0)) <= {5, 6, 7, 8}
+
+
 def test_copies_of_a_column_are_no_pair():
     X, y, _ = sparse_regression(40, 5, 1, rng=np.random.default_rng(0))
     block = Samples(X[:, [0, 0, 1, 2]], y).block(np.arange(4))

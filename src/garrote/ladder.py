@@ -31,6 +31,9 @@ SWAPS = 10
 PAIRED = 1000
 COPIES = 1e-9
 
+#: Prior log odds against a feature count up to half this times n_samples: more would overflow, and means the same.
+MOST_AGAINST = 300.0
+
 #: A swap must lower F by this.
 LOWER = 1e-6
 
@@ -75,9 +78,9 @@ def best_pair(block: Block, prior_log_odds: Array, ridge: float) -> tuple[int, i
     explained = np.divide(r, apart, out=r)
     noise = np.maximum(block.sigma2_y - explained, INTERPOLATED * block.sigma2_y)
     # F = ½ n log E − Σ prior log odds is lowest where this product is
-    odds = np.exp(-2.0 / block.n_samples * (prior_log_odds - prior_log_odds.max()))
-    noise *= odds[:, None]
-    noise *= odds
+    against = np.exp(np.minimum(2.0 / block.n_samples * (prior_log_odds.max() - prior_log_odds), MOST_AGAINST))
+    noise *= against[:, None]
+    noise *= against
     np.fill_diagonal(noise, np.inf)
     i, j = np.unravel_index(np.argmin(noise), noise.shape)
     return int(i), int(j)
