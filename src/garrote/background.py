@@ -49,7 +49,7 @@ class Outside:
         z *= inverse_norm
         z[inside] = 0.0
         weight = None if prior_log_odds is None else np.exp(np.minimum(prior_log_odds, 700.0))
-        width = max(float(z.max(initial=0.0)), np.finfo(np.float64).tiny) / (BINS - 1)
+        width = max(float(z.max(initial=0.0)), np.finfo(np.float64).tiny) / (BINS - 0.5)  # the largest z is a centre
         counts = np.bincount((z / width).astype(np.int32), weight, BINS).astype(np.float64)
         counts[0] -= len(inside) if weight is None else weight[inside].sum()
         filled = np.flatnonzero(counts > 0.0)
