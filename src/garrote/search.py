@@ -172,7 +172,7 @@ class Search:
         size = len(top)
         highest = size if self.wide else int(max(size, min(size + CASCADE, HIGHEST, self.most_selected)))
         rungs = ladder(self.active.block, top, self.active.start(0.0), self.active.model.ridge, highest)
-        for k in range(self.end if rungs else 0):
+        for k in range(self.end):
             gamma = float(self.grid[k])
             theta = min(rungs, key=lambda rung: rung.free_energy(gamma)).theta
             if not np.array_equal((theta > 0.0).nonzero()[0], self.best[k].selected):
