@@ -169,6 +169,24 @@ def test_compiled_and_plain_descent_have_the_same_minima(zeta, ridge, beta, kind
 
 
 @pytest.mark.skipif(not COMPILED, reason="built without a compiler: there is only the plain loop")
+@pytest.mark.parametrize("kind", [Samples, Moments.from_data])
+def test_the_w_of_a_solution_spare_work_and_others_do_no_harm(kind):
+    X, y, _ = sparse_regression(40, 60, 5, zeta=0.9, sigma=0.5, rng=np.random.default_rng(1))
+    block, rng = kind(X, y).block(np.arange(60)), np.random.default_rng(2)
+    theta = np.full(60, -9.0)
+    for gamma in (-8.0, -5.0, -3.0):
+        penalty = Penalty(np.full(60, gamma))
+        end = minimise(block, theta, penalty).end
+        again = minimise(block, end.theta, penalty, w=end.w)
+        assert (again.n_iter, again.n_factorizations) == (0, 1)
+        assert again.end.free_energy == pytest.approx(end.free_energy, rel=1e-12)
+        others = minimise(block, end.theta, penalty, w=end.w + rng.normal(size=60))
+        np.testing.assert_allclose(others.end.m, end.m, atol=1e-6)
+        np.testing.assert_allclose(others.end.w, end.w, atol=1e-6)
+        theta = end.target
+
+
+@pytest.mark.skipif(not COMPILED, reason="built without a compiler: there is only the plain loop")
 @pytest.mark.parametrize(("n_samples", "ridge"), [(40, 0.3), (40, 0.02), (200, 0.0)], ids=["dual", "thin slab", "tall"])
 @pytest.mark.parametrize("beta", [None, 2.0])
 def test_compiled_and_plain_descent_agree_where_very_many_features_are_undecided(n_samples, ridge, beta):

@@ -53,11 +53,12 @@ class Descents:
 
     def __init__(self, tries, monkeypatch, ends):
         self.ends = {k: list(several) for k, several in ends.items()}
-        self.asked = []
+        self.asked, self.near = [], []
         monkeypatch.setattr(tries, "descend", self)
 
-    def __call__(self, k, theta, branch, *, beat=None):
+    def __call__(self, k, theta, branch, *, near=None, beat=None):
         self.asked.append((k, np.array(theta), branch, beat))
+        self.near.append(near)
         end = self.ends[k].pop(0)
         return end if isinstance(end, Point) else Point(end, branch)
 
@@ -72,16 +73,16 @@ class Question(dict):
     __getattr__ = dict.__getitem__
 
 
-def ask(tries, k, theta, branch, monkeypatch, *, beat=None):
+def ask(tries, k, theta, branch, monkeypatch, **others):
     """What a search asks its working set for, at the k-th γ; and the point that it makes of the answer."""
     question, answer = Question(), found([0.9])
 
-    def descend(gamma, theta, **others):
-        question.update(gamma=gamma, theta=theta, **others)
+    def descend(gamma, theta, **asked):
+        question.update(gamma=gamma, theta=theta, **asked)
         return answer
 
     monkeypatch.setattr(tries.active, "descend", descend)
-    point = tries.descend(k, np.asarray(theta, dtype=float), branch, beat=beat)
+    point = tries.descend(k, np.asarray(theta, dtype=float), branch, **others)
     assert point.found is answer and point.branch == branch
     return question
 
@@ -94,6 +95,12 @@ def test_a_descent_is_asked_for_at_its_gamma_with_the_users_tolerance(monkeypatc
     question = ask(tries, 1, [1.0, -2.0, 0.5], "up", monkeypatch)
     assert (question.gamma, question.tol, question.max_iter, question.rival) == (-4.0, 1e-5, 77, None)
     np.testing.assert_array_equal(question.theta, [1.0, -2.0, 0.5])
+    assert question.w is None
+
+
+def test_a_descent_near_a_point_begins_with_its_w(monkeypatch):
+    point = one_in(0, 5.0)
+    assert ask(random_search(30, 3), 0, point.theta, "up", monkeypatch, near=point).w is point.found.run.end.w
 
 
 def test_where_x_can_interpolate_y_a_descent_may_select_half_as_many_features_as_samples(monkeypatch):
@@ -157,6 +164,7 @@ def test_annealing_begins_at_the_prior_and_goes_on_from_where_each_point_aims(mo
     assert [(k, branch) for k, _, branch, _ in descents.asked] == [(k, "up") for k in range(4)]
     starts = [theta.tolist() for _, theta, _, _ in descents.asked]
     assert starts == [[-5.0] * 3, [0.0, 0.0, 0.0], [1.0, -1.0, 0.0], [2.0, -2.0, 0.0]]
+    assert descents.near == [None, *tries.best[:3]]
     assert tries.up == [point.free_energy for point in tries.best] == [9.0, 8.0, 7.0, 6.0]
     assert tries.end == 4
 
@@ -211,7 +219,8 @@ def test_a_branch_is_followed_down_from_a_jump_until_it_merges(monkeypatch):
     ends = {2: [lower := one_in(1, 6.5)], 1: [higher := one_in(1, 8.5)], 0: [one_in(0, 9.0 + 0.5e-7)]}
     tries, descents = descended(monkeypatch, best, ends)
     assert descents.where == [2, 1, 0]
-    for (_, theta, _, _), above in zip(descents.asked, (best[3], lower, higher), strict=True):
+    assert descents.near == [best[3], lower, higher]
+    for (_, theta, _, _), above in zip(descents.asked, descents.near, strict=True):
         np.testing.assert_array_equal(theta, above.theta)
     assert tries.down == [9.0 + 0.5e-7, 8.5, 6.5, 6.0]
     assert tries.best == [best[0], best[1], lower, best[3]]
@@ -307,6 +316,7 @@ def test_the_neighbours_solution_is_tried_once_and_only_if_it_selects_otherwise(
     assert tries.try_neighbour(1, 0)  # another γ: not tried there
     k, theta, branch, beat = descents.asked[1]
     assert (k, branch, beat) == (1, "neighbour", before)
+    assert descents.near[1] is above
     np.testing.assert_array_equal(theta, above.theta)
     assert tries.best[1].free_energy == 7.5
     tries.best[1] = one_in(2, 7.25)  # another solution: tried
@@ -335,7 +345,7 @@ def test_exchange_goes_on_until_no_move_lowers_free_energy(monkeypatch):
     descents = Descents(tries, monkeypatch, {0: ends})
     assert tries.try_exchange(0)
     assert tries.best == [best]
-    assert [beat for *_, beat in descents.asked] == [first, first, better, best, best]
+    assert [beat for *_, beat in descents.asked] == descents.near == [first, first, better, best, best]
     assert {branch for _, _, branch, _ in descents.asked} == {"exchange"}
     for (_, theta, _, _), expected in zip(descents.asked, [*starts, starts[0], *starts], strict=True):
         np.testing.assert_array_equal(theta, expected)

@@ -19,6 +19,7 @@ class BlockDescent:
     def run(
         self,
         theta: Array,
+        w: Array | None,
         gamma: Array,
         ridge: float,
         beta: float | None,

@@ -38,7 +38,7 @@ cdef double STRONG = 0.1
 #: After so many steps, weak features whose last change is at least this fraction of the largest are solved jointly too.
 cdef int PATIENCE = 10
 cdef double SLOW = 0.3
-#: Visits to the weak features before the first step.
+#: Visits to the weak features before the first step, where their w are not known.
 cdef int WARM = 2
 #: A descent has come to a rival when no inclusion differs by more than this.
 cdef double HOME = 0.05
@@ -143,6 +143,7 @@ cdef class BlockDescent:
     def run(
         self,
         const double[::1] theta,
+        const double[::1] w,
         const double[::1] gamma,
         double ridge,
         beta,
@@ -152,13 +153,14 @@ cdef class BlockDescent:
         rival,
         double rival_energy,
     ):
-        """Descend from θ; F at the start and after each step.
+        """Descend from θ, and from the weak features' w if they are known; F at the start and after each step.
 
         The descent is abandoned when it selects more than ``most`` features, or when it comes close to the inclusions
         ``rival``, or will end above ``rival_energy``.
         """
         cdef int i
         cdef double weak_change, unheard = 0.0
+        cdef bint knows_w = w is not None
         self.has_rival = rival is not None
         self.rival_energy = rival_energy
         if self.has_rival:
@@ -174,10 +176,10 @@ cdef class BlockDescent:
                 self.promoted[i] = False
                 self.theta[i] = theta[i]
                 self.m[i] = sigmoid(theta[i])
-                self.v[i] = 0.0
-                self.w[i] = 0.0
+                self.w[i] = w[i] if knows_w else 0.0
+                self.v[i] = self.m[i] * self.w[i]
             self.choose_strong()
-            for i in range(WARM):  # w for the given m, so that a solution is a fixed point
+            for i in range(0 if knows_w else WARM):  # w for the given m, so that a solution is a fixed point
                 if self.n_strong < self.width:
                     self.visit_weak(True)
                     self.evaluate(self.at, True)

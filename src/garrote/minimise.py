@@ -50,6 +50,7 @@ def minimise(
     theta: Array,
     penalty: Penalty,
     *,
+    w: Array | None = None,
     tol: float = 1e-8,
     max_iter: int = 500,
     most: float = math.inf,
@@ -57,14 +58,15 @@ def minimise(
 ) -> Descent:
     """Minimise F from θ until |σ(γ + (βn/2) w² d) − m| ≤ tol for every feature.
 
-    A descent that selects more than ``most`` features, comes back to its rival or will not beat it, is abandoned.
+    The ``w`` of a solution near by, if given, spare the compiled descent some work. A descent that selects more than
+    ``most`` features, comes back to its rival or will not beat it, is abandoned.
     """
     if not COMPILED:
         return minimise_plain(block, theta, penalty, tol=tol, max_iter=max_iter, most=most)
     kernel = block.kernel
     kernel.retarget(block.target, block.b, block.floor)  # blocks of the same features share it
     m, energy = (None, math.inf) if rival is None else rival
-    energies = kernel.run(theta, penalty.gamma, penalty.ridge, penalty.beta, tol, max_iter, most, m, energy)
+    energies = kernel.run(theta, w, penalty.gamma, penalty.ridge, penalty.beta, tol, max_iter, most, m, energy)
     theta, m, w, v, target, noise, free_energy, residual = kernel.result()
     end = Energy(theta, m, w, v, noise, free_energy, target, residual)
     return Descent(end, kernel.n_iter, kernel.n_factorizations, kernel.converged, energies.tolist())

@@ -105,8 +105,10 @@ class Search:
         self._settled: set[Point] = set()
         self._swapped: Counter[bytes] = Counter()
 
-    def descend(self, k: int, theta: Array, branch: str, *, beat: Point | None = None) -> Point:
-        """Solve at the k-th γ from θ; no pass over X is spent on a point that will not beat another."""
+    def descend(
+        self, k: int, theta: Array, branch: str, *, near: Point | None = None, beat: Point | None = None
+    ) -> Point:
+        """Solve at the k-th γ from θ, near some point; no pass over X is spent on one that will not beat another."""
 
         def give_up(found: Found) -> bool:
             if beat is None:  # the default grid ends where the path overfits
@@ -124,16 +126,23 @@ class Search:
             )
         rival = None if beat is None else Rival(beat.found.run.end.m, beat.free_energy - self.lower)
         found = self.active.descend(
-            gamma, theta, give_up=give_up, tol=self.tol, max_iter=self.max_iter, most=most, rival=rival
+            gamma,
+            theta,
+            w=None if near is None else near.found.run.end.w,
+            give_up=give_up,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            most=most,
+            rival=rival,
         )
         return Point(found, branch)
 
     def anneal_up(self, whole_grid: bool) -> str:
         """Part 1. Returns why the grid was cut, or ''."""
         self.cut = not whole_grid
-        theta, reason = self.active.start(float(self.grid[0])), ""
+        theta, point, reason = self.active.start(float(self.grid[0])), None, ""
         for k in range(len(self.grid)):
-            point = self.descend(k, theta, "up")
+            point = self.descend(k, theta, "up", near=point)
             reason = reason or self.overfits(point.found)
             if reason and not whole_grid and self.best:
                 break
@@ -148,18 +157,18 @@ class Search:
     def follow_down(self) -> None:
         """Part 2."""
         self.down = list(self.up)
-        theta = None
+        branch = None  #: the point above, where there is a branch to follow
         for k in range(self.end - 2, -1, -1):
-            above = self.best[k + 1] if theta is None else None
-            if above is not None and above.same_selection(self.best[k]):
+            if branch is None and self.best[k + 1].same_selection(self.best[k]):
                 continue  # no jump here: the branches have merged
-            point = self.descend(k, above.theta if above is not None else theta, "down")  # type: ignore[arg-type]
+            above = branch or self.best[k + 1]
+            point = self.descend(k, above.theta, "down", near=above)
             if not point.found.run.converged:  # abandoned: there is no branch here
-                theta = None
+                branch = None
                 continue
             merged = abs(point.free_energy - self.up[k]) < self.lower
             self.down[k] = point.free_energy
-            theta = None if merged else point.theta
+            branch = None if merged else point
             self.keep(k, point)
 
     def climb(self) -> None:
@@ -203,7 +212,7 @@ class Search:
         if (start, k) in self._tried or start.same_selection(self.best[k]):
             return False
         self._tried.add((start, k))
-        return self.keep(k, self.descend(k, start.theta, "neighbour", beat=self.best[k]))
+        return self.keep(k, self.descend(k, start.theta, "neighbour", near=start, beat=self.best[k]))
 
     def try_exchange(self, k: int) -> bool:
         """Exchange moves until none lowers F."""
@@ -219,7 +228,7 @@ class Search:
             adds = self.additions_mean_something(gamma)
             prior, ridge = self.active.start(gamma), self.active.model.ridge
             for theta in moves(self.active.block, solution, prior, ridge, adds=adds, swaps=swaps):
-                if self.keep(k, self.descend(k, theta, "exchange", beat=at)):
+                if self.keep(k, self.descend(k, theta, "exchange", near=at, beat=at)):
                     changed = True
                     break
         return changed

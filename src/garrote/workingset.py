@@ -156,18 +156,27 @@ class WorkingSet:
         start[: len(theta)] = theta
         return start
 
+    def embed_w(self, w: Array | None) -> Array | None:
+        """w of an earlier, smaller working set, without any for the newer features."""
+        if w is None or len(w) == len(self.features):
+            return w
+        longer = np.zeros(len(self.features))
+        longer[: len(w)] = w
+        return longer
+
     def descend(
         self,
         gamma: float,
         theta: Array,
         *,
+        w: Array | None = None,
         give_up: Callable[[Found], bool] | None = None,
         tol: float = 1e-8,
         max_iter: int = 500,
         most: float = math.inf,
         rival: Rival | None = None,
     ) -> Found:
-        """Minimise F at γ from θ.
+        """Minimise F at γ from θ, and from the ``w`` of a solution near by.
 
         ``give_up(found)`` says, before X is looked at, whether the descent so far is of no use. A descent that selects
         more than ``most`` features, or will not beat its rival, is abandoned on the way.
@@ -181,6 +190,7 @@ class WorkingSet:
                 block,
                 self.embed(theta, gamma),
                 penalty,
+                w=self.embed_w(w),
                 tol=tol,
                 max_iter=max_iter,
                 most=most,
@@ -191,7 +201,7 @@ class WorkingSet:
             if self.whole:
                 return self._counted(Found(run), before)
             residual = self._residual(block, run, background)
-            theta, since = run.end.theta, self._since_look(gamma, run, residual)
+            theta, w, since = run.end.theta, run.end.w, self._since_look(gamma, run, residual)
             found = self._found(run, since, background)
             found.looked = looked
             change = self._change_of_background(since, run.end.noise, background)
