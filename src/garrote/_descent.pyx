@@ -27,6 +27,7 @@ cdef double NOISE_FLOOR = 1e-20
 cdef double THETA_MAX = 500.0
 cdef double DECIDED = 1e-4
 cdef double TRUST = 8.0
+cdef double CERTAIN = 9.2
 cdef double SHORTEST_STEP = 1e-4
 cdef double ROUNDING = 1e-13
 cdef double LOST_DIGITS = 2.2e-15
@@ -65,6 +66,15 @@ cdef inline double bernoulli(double theta, double m, double gamma) noexcept nogi
     if m < 1e-3:
         return m * (theta - gamma) - m * (1.0 + m * (0.5 + m * (1.0 / 3.0 + m * (0.25 + 0.2 * m))))
     return m * (theta - gamma) - fmax(theta, 0.0) - log1p(exp(-fabs(theta)))
+
+
+cdef inline double trusted(double theta, double step) noexcept nogil:
+    """A step of θ no longer than the quadratic model is trusted; how certain a feature is may change by any amount."""
+    if theta > CERTAIN:
+        return fmax(step, CERTAIN - TRUST - theta)
+    if theta < -CERTAIN:
+        return fmin(step, TRUST - CERTAIN - theta)
+    return fmin(fmax(step, -TRUST), TRUST)
 
 
 cdef inline void solve_factorized(int n, double *L, double *x) noexcept nogil:
@@ -368,7 +378,7 @@ cdef class BlockDescent:
         cdef int p, k = self.at
         cdef double length = 1.0
         for p in range(self.n_strong):
-            self.step[p] = fmin(fmax(self.step[p], -TRUST), TRUST)
+            self.step[p] = trusted(self.s_theta[k, p], self.step[p])
         while length >= self.least_newton:
             if self.attempt(length):
                 return True
