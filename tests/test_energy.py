@@ -6,11 +6,12 @@ from oracle import centred, enumerated_free_energy, printed_dual, printed_free_e
 from scipy.special import logit
 
 from garrote._loops import COMPILED
+from garrote.block import Block
 from garrote.datasets import sparse_regression
 from garrote.energy import Penalty, evaluate, newton_step, precision
 from garrote.minimise import minimise, minimise_plain
 from garrote.moments import Moments
-from garrote.problem import Block, Samples
+from garrote.problem import Samples
 
 PROBLEMS = {
     "tall": {"n_samples": 40, "n_features": 6, "n_nonzero": 2, "zeta": 0.5, "sigma": 1.0},

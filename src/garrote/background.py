@@ -24,8 +24,9 @@ from scipy.special import expit
 
 from garrote._loops import respond_to_columns
 from garrote.arrays import Array, Index
+from garrote.block import Block
 from garrote.energy import bernoulli_term
-from garrote.problem import Block, Samples
+from garrote.problem import Samples
 
 #: Resolution of the histogram of outside correlations.
 BINS = 256

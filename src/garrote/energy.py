@@ -29,7 +29,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 from scipy.special import expit
 
 from garrote.arrays import Array, Index
-from garrote.problem import Block
+from garrote.block import Block
 
 #: Features whose inclusions sum to less than this leave the linear system; they enter E to first order,
 #: so the error in F is of the order of its square.

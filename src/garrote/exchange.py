@@ -22,8 +22,8 @@ from scipy.special import expit
 
 from garrote._loops import COMPILED, BlockScreen
 from garrote.arrays import Array, Index
+from garrote.block import Block
 from garrote.energy import NOISE_FLOOR
-from garrote.problem import Block
 
 #: A move is worth solving when its screened F is at most this far above the present one (the solve will lower it).
 SLACK = 1.0

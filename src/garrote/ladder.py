@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from garrote.arrays import Array, Index
+from garrote.block import Block
 from garrote.energy import INTERPOLATED
 from garrote.exchange import MOVES, screened, switched
-from garrote.problem import Block
 
 #: θ of features that are in the model for certain: 1 − m must be nothing to F even where the noise is very low.
 CERTAIN = 40.0

@@ -10,8 +10,8 @@ import numpy as np
 
 from garrote._loops import COMPILED
 from garrote.arrays import Array
+from garrote.block import Block
 from garrote.energy import NOISE_FLOOR, Energy, FactorizedEnergy, Penalty, evaluate, newton_step
-from garrote.problem import Block
 
 #: Largest change of a feature's θ in one Newton step; beyond it the quadratic model means nothing. It counts from where
 #: the feature becomes undecided, m(1 − m) = 1e-4: how certain it is before is read off Eq. (m).

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
-from garrote._loops import COMPILED, BlockDescent, BlockScreen
 from garrote.arrays import Array, Index
+from garrote.block import Block
 from garrote.checks import check_inputs, check_outputs, check_prior_log_odds, check_weights
 from garrote.covariates import EXPLAINED, Projection, column_positions, find_covariates
 from garrote.design import Design, Respond, as_design, is_dask, row_slabs
@@ -52,54 +52,6 @@ def beyond_single(mean: Array, variance: Array) -> bool:
     mean = np.abs(mean[varying(mean, variance)])
     scale = np.maximum(spread, mean)
     return bool(((scale > SINGLE_SCALE) | (scale < 1.0 / SINGLE_SCALE) | (mean > SINGLE_MEAN * spread)).any())
-
-
-@dataclass(frozen=True)
-class Block:
-    """Some features, with all that the free energy asks about them.
-
-    The least-squares part of the energy is ⟨(y − x·v)²⟩ = ‖target − root·v‖² + floor, with χ = rootᵀroot. Where only
-    moments are known there is no root, and the same quantity is σ_y² − 2b·v + vᵀχv, which loses digits when the fit is
-    very good.
-    """
-
-    features: Index
-    chi: Array  #: χ_ii
-    gram: Array  #: χ_ij
-    b: Array
-    sigma2_y: float
-    n_samples: float
-    root: Array | None = None
-    target: Array | None = None
-    floor: float = 0.0
-
-    @cached_property
-    def kernel(self) -> BlockDescent:
-        """The compiled descent on this block, with its working memory."""
-        return BlockDescent(
-            self.root, self.target, self.gram, self.chi, self.b, self.floor, self.sigma2_y, self.n_samples
-        )
-
-    @cached_property
-    def screen(self) -> BlockScreen:
-        """The compiled screening of exchange moves on this block, with its working memory."""
-        return BlockScreen(self.gram, self.chi, self.b, self.sigma2_y, self.n_samples)
-
-    def retargeted(self, target: Array, floor: float) -> Block:
-        """The same features and another y; the compiled descent's working memory is shared."""
-        assert self.root is not None
-        block = replace(self, target=target, b=self.root.T @ target, floor=floor)
-        if COMPILED:
-            block.__dict__["kernel"] = self.kernel
-        return block
-
-    def residual(self, on: Index, v: Array) -> tuple[float, Array]:
-        """⟨(y − x·v)²⟩ for v on the positions ``on``, and c_i = ⟨x_i (y − x·v)⟩ of every feature."""
-        if self.root is None or self.target is None:
-            c = self.b - self.gram[:, on] @ v
-            return self.sigma2_y - float(v @ (self.b[on] + c[on])), c
-        e = self.target - self.root[:, on] @ v
-        return float(e @ e) + self.floor, self.root.T @ e
 
 
 class Problem(ABC):

@@ -22,10 +22,11 @@ from scipy.special import expit, logit
 
 from garrote.arrays import Array, Index
 from garrote.background import Background, BackgroundLike, DiffuseBackground, Look, Outside
+from garrote.block import Block
 from garrote.energy import NOISE_FLOOR, Penalty
 from garrote.minimise import Descent, Rival, minimise
 from garrote.partners import Partners
-from garrote.problem import Block, Problem, Samples
+from garrote.problem import Problem, Samples
 
 #: Outside features may be uncertain by this much total inclusion per sample before X is looked at again.
 UNCERTAIN_MASS = 2e-3
@@ -120,7 +121,7 @@ class WorkingSet:
         self._mixed_gamma = math.nan
         self._least = 0  #: features that stay
         if self.whole:
-            self._use(problem.varying)
+            self._use(problem.block(problem.varying))
         else:
             assert isinstance(problem, Samples)
             self.samples = problem
@@ -129,19 +130,21 @@ class WorkingSet:
             self._constant = np.flatnonzero(self._inverse_norm == 0.0)
             self.partners = Partners(problem, self._inverse_norm)
             self._look(problem.b, problem.root_target)
-            self._use(self._entrants(math.inf, 1.0, ENTRY))
+            self._use(problem.block(self._entrants(math.inf, 1.0, ENTRY), shorten=False))
             self._look(problem.b, problem.root_target)
 
-    def _use(self, features: Index) -> None:
-        if len(features) > LARGEST and not self.whole:
+    def _use(self, block: Block) -> None:
+        self.block, self.features = block, block.features
+        odds = self.model.prior_log_odds
+        self.prior_log_odds = None if odds is None else odds[self.features]
+
+    def _enter(self, entrants: Index) -> None:
+        if len(self.features) + len(entrants) > LARGEST:
             raise ValueError(
                 f"more than {LARGEST} of {self.problem.n_features} features would be selected; choose a more negative "
                 "gamma, or use ridge regression where everything matters."
             )
-        self.features = features
-        self.block: Block = self.problem.block(features, shorten=self.whole)
-        odds = self.model.prior_log_odds
-        self.prior_log_odds = None if odds is None else odds[features]
+        self._use(self.block.extended(entrants, self.samples.roots(entrants)))
 
     def start(self, gamma: float) -> Array:
         """θ with every feature at its prior: m = σ(γ)."""
@@ -248,18 +251,19 @@ class WorkingSet:
             return
         entering = self.partners.of(self.features[positions], self.features)
         if len(entering):
-            self._change(np.concatenate([self.features, entering]))
+            self._enter(entering)
             self._least = len(self.features)
+            self._look_again()
 
     def shrink(self, size: int) -> None:
         """Keep the first ``size`` features, and the partners that were brought in."""
         size = max(size, self._least)
         if len(self.features) > size:
-            self._change(self.features[:size])
+            self._use(self.block.first(size))
+            self._look_again()
 
-    def _change(self, features: Index) -> None:
-        """Another working set, between descents."""
-        self._use(features)
+    def _look_again(self) -> None:
+        """At what lies outside the working set when it was changed between descents."""
         self._look(self.c, self.residual)
         self.background = None  # it may hold some of the features
 
@@ -326,7 +330,7 @@ class WorkingSet:
         heavy = self._is_heavy(self.outside.mass(gamma, kappa))
         entrants = self._entrants(gamma, kappa, CERTAIN if heavy else ENTRY)
         if len(entrants):
-            self._use(np.concatenate([self.features, entrants]))
+            self._enter(entrants)
             self._look(c, residual)
         return len(entrants) > 0
 
