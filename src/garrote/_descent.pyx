@@ -68,6 +68,11 @@ cdef inline double bernoulli(double theta, double m, double gamma) noexcept nogi
     return m * (theta - gamma) - fmax(theta, 0.0) - log1p(exp(-fabs(theta)))
 
 
+cdef inline double off_aim(double aim, double theta, double m) noexcept nogil:
+    """How far one feature's m is from Eq. (m), weighted as in garrote.energy."""
+    return fabs(sigmoid(aim) - m) * fmax(fabs(aim - theta), 1.0)
+
+
 cdef inline double trusted(double theta, double step) noexcept nogil:
     """A step of θ no longer than the quadratic model is trusted; how certain a feature is may change by any amount."""
     if theta > CERTAIN:
@@ -490,7 +495,7 @@ cdef class BlockDescent:
     cdef void evaluate(self, int k, bint factorized) noexcept nogil:
         """F and all that belongs to it at the k-th point's θ; the factor may be known from before."""
         cdef int i, p, n = self.n_strong
-        cdef double d, total, beta
+        cdef double d, total, beta, aim
         if not factorized:
             self.factorize(k)
         for p in range(n):
@@ -512,8 +517,9 @@ cdef class BlockDescent:
         for p in range(n):
             i = self.strong[p]
             d = self.chi[i] * (1.0 + self.ridge)
-            self.s_goal[k, p] = self.aim(i, beta, self.s_w[k, p])
-            self.residual[k] = fmax(self.residual[k], fabs(sigmoid(self.s_goal[k, p]) - self.s_m[k, p]))
+            aim = self.aim(i, beta, self.s_w[k, p])
+            self.s_goal[k, p] = fmin(aim, THETA_MAX)
+            self.residual[k] = fmax(self.residual[k], off_aim(aim, self.s_theta[k, p], self.s_m[k, p]))
             self.free_energy[k] += bernoulli(self.s_theta[k, p], self.s_m[k, p], self.gamma[i])
 
     cdef bint refine(self, int k) noexcept nogil:
@@ -539,7 +545,7 @@ cdef class BlockDescent:
 
     cdef inline double aim(self, int i, double beta, double w) noexcept nogil:
         """θ by Eq. (m): γ + (βn/2) w² d."""
-        return fmin(self.gamma[i] + 0.5 * beta * self.n_samples * w * w * self.chi[i] * (1.0 + self.ridge), THETA_MAX)
+        return self.gamma[i] + 0.5 * beta * self.n_samples * w * w * self.chi[i] * (1.0 + self.ridge)
 
     cdef inline double gaussian(self, int k) noexcept nogil:
         cdef double beta = self.precision(k)
@@ -671,11 +677,12 @@ cdef class BlockDescent:
     cdef void finish(self) noexcept nogil:
         """Everything of every feature at the end, the residual of Eq. (m) with it."""
         cdef int i, k = self.at
-        cdef double beta
+        cdef double beta, aim
         self.scatter()
         beta = self.precision(k)
         for i in range(self.width):
             if not self.is_strong[i]:
                 self.w[i] = (self.correlation(i, self.e) + self.chi[i] * self.v[i]) / (self.chi[i] * (1.0 + self.ridge))
-                self.goal[i] = self.aim(i, beta, self.w[i])
-                self.residual[k] = fmax(self.residual[k], fabs(sigmoid(self.goal[i]) - self.m[i]))
+                aim = self.aim(i, beta, self.w[i])
+                self.goal[i] = fmin(aim, THETA_MAX)
+                self.residual[k] = fmax(self.residual[k], off_aim(aim, self.theta[i], self.m[i]))

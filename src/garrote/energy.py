@@ -59,7 +59,7 @@ class Energy:
     noise: float  #: E, which is 1/β where β is not given
     free_energy: float
     target: Array  #: γ + (β n_samples/2) w² d, the right-hand side of Eq. (m) in θ
-    residual: float  #: max |σ(target) − m|, zero at a fixed point
+    residual: float  #: max |σ(target) − m|, times |target − θ| where that is above 1; zero at a fixed point
 
 
 @dataclass(slots=True)
@@ -102,6 +102,8 @@ def evaluate(block: Block, theta: Array, penalty: Penalty) -> FactorizedEnergy:
         noise -= float(v[light] @ c[light])
     beta = precision(noise, penalty, block)
     target = penalty.gamma + (0.5 * beta * block.n_samples) * w**2 * d
+    # Where 1 − m is below any tolerance, the step to the target may still lower F: by |Δm||Δθ|, roughly.
+    residual = float((np.abs(expit(target) - m) * np.maximum(np.abs(target - theta), 1.0)).max())
     np.minimum(target, THETA_MAX, out=target)
     return FactorizedEnergy(
         theta=theta,
@@ -111,7 +113,7 @@ def evaluate(block: Block, theta: Array, penalty: Penalty) -> FactorizedEnergy:
         noise=noise,
         free_energy=gaussian_term(noise, beta, block.n_samples) + bernoulli_term(theta, m, penalty.gamma),
         target=target,
-        residual=float(np.abs(expit(target) - m).max()),
+        residual=residual,
         on=on,
         cholesky=chol,
     )

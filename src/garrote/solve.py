@@ -43,7 +43,7 @@ class Solution:
     beta: float  #: 1/noise variance
     free_energy: float
     n_iter: int  #: steps of the descent that ended here
-    residual: float  #: max |σ(γ + (βn/2) w² χ) − m|
+    residual: float  #: max |σ(θ') − m|, with θ' = γ + (βn/2) w² χ, times |θ' − logit m| where that is above 1
     branch: str  #: how it was found: "up", "down", "neighbour", "exchange", "restart" or "given"
     n_features: int
     unlisted_mass: float = 0.0  #: Σ m of the features that are not listed
