@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from garrote.datasets import correlated_inputs, outputs, random_support, sparse_regression
 from garrote.energy import NOISE_FLOOR, Penalty, evaluate
-from garrote.minimise import LOST_DIGITS, ROUNDING, minimise, minimise_plain, rounding_error, trusted
+from garrote.minimise import LOST_DIGITS, ROUNDING, minimise, minimise_plain, rounding_error
 from garrote.problem import Samples
 from garrote.solve import solve, warn_unconverged
 from garrote.workingset import UNCERTAIN_MASS
@@ -258,12 +258,6 @@ def test_given_beta_and_perfect_fits_bound_the_reported_beta():
     X = np.random.default_rng(0).standard_normal((30, 2))
     y = 1e5 * X[:, 0]
     assert solve(X, y, gamma=-2.0, start=[1.0, 0.0]).beta <= 1e20 / y.var() * (1 + 1e-9)
-
-
-def test_a_step_is_trusted_so_far_from_where_a_feature_becomes_undecided():
-    theta = np.array([0.0, 5.0, 20.0, 20.0, -20.0, -20.0, 9.3])
-    step = np.array([30.0, -30.0, -30.0, 300.0, 30.0, -300.0, -1.0])
-    np.testing.assert_allclose(trusted(theta, step), [8.0, -8.0, -18.8, 300.0, 18.8, -300.0, -1.0])
 
 
 @pytest.mark.parametrize("descend", [minimise, minimise_plain])

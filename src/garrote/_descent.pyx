@@ -27,7 +27,6 @@ cdef double NOISE_FLOOR = 1e-20
 cdef double THETA_MAX = 500.0
 cdef double DECIDED = 1e-4
 cdef double TRUST = 8.0
-cdef double CERTAIN = 9.2
 cdef double SHORTEST_STEP = 1e-4
 cdef double ROUNDING = 1e-13
 cdef double LOST_DIGITS = 2.2e-15
@@ -71,15 +70,6 @@ cdef inline double bernoulli(double theta, double m, double gamma) noexcept nogi
 cdef inline double off_aim(double aim, double theta, double m) noexcept nogil:
     """How far one feature's m is from Eq. (m), weighted as in garrote.energy."""
     return fabs(sigmoid(aim) - m) * fmax(fabs(aim - theta), 1.0)
-
-
-cdef inline double trusted(double theta, double step) noexcept nogil:
-    """A step of θ no longer than the quadratic model is trusted; how certain a feature is may change by any amount."""
-    if theta > CERTAIN:
-        return fmax(step, CERTAIN - TRUST - theta)
-    if theta < -CERTAIN:
-        return fmin(step, TRUST - CERTAIN - theta)
-    return fmin(fmax(step, -TRUST), TRUST)
 
 
 cdef inline void solve_factorized(int n, double *L, double *x) noexcept nogil:
@@ -383,7 +373,7 @@ cdef class BlockDescent:
         cdef int p, k = self.at
         cdef double length = 1.0
         for p in range(self.n_strong):
-            self.step[p] = trusted(self.s_theta[k, p], self.step[p])
+            self.step[p] = fmin(fmax(self.step[p], -TRUST), TRUST)
         while length >= self.least_newton:
             if self.attempt(length):
                 return True

@@ -13,10 +13,8 @@ from garrote.arrays import Array
 from garrote.block import Block
 from garrote.energy import NOISE_FLOOR, Energy, FactorizedEnergy, Penalty, evaluate, newton_step
 
-#: Largest change of a feature's θ in one Newton step; beyond it the quadratic model means nothing. It counts from where
-#: the feature becomes undecided, m(1 − m) = 1e-4: how certain it is before is read off Eq. (m).
+#: Largest change of a feature's θ in one Newton step; beyond it the quadratic model means nothing.
 TRUST = 8.0
-CERTAIN = 9.2
 
 #: A descent that needs a shorter step than this has reached the rounding error of F.
 SHORTEST_STEP = 1e-4
@@ -99,7 +97,7 @@ def minimise_plain(
 
 def _descend(block: Block, at: FactorizedEnergy, penalty: Penalty, run: Descent) -> FactorizedEnergy | None:
     """The next point, with F no higher; None when no step lowers F."""
-    trial = _try(block, at, trusted(at.theta, newton_step(block, at, penalty)), penalty, run)
+    trial = _try(block, at, np.clip(newton_step(block, at, penalty), -TRUST, TRUST), penalty, run)
     if trial is not None:
         return trial
     step, length = at.target - at.theta, 1.0
@@ -109,13 +107,6 @@ def _descend(block: Block, at: FactorizedEnergy, penalty: Penalty, run: Descent)
             return trial
         length *= 0.5
     return None
-
-
-def trusted(theta: Array, step: Array) -> Array:
-    """A step of θ no longer than the quadratic model is trusted."""
-    lowest = np.where(theta < -CERTAIN, -np.inf, np.minimum(theta, CERTAIN) - TRUST)
-    highest = np.where(theta > CERTAIN, np.inf, np.maximum(theta, -CERTAIN) + TRUST)
-    return np.clip(step, lowest - theta, highest - theta)
 
 
 def _try(block: Block, at: Energy, step: Array, penalty: Penalty, run: Descent) -> FactorizedEnergy | None:
