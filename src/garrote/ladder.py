@@ -21,8 +21,8 @@ from garrote.block import Block
 from garrote.energy import INTERPOLATED
 from garrote.exchange import MOVES, screened, switched
 
-#: θ of features that are in the model for certain: 1 − m must be nothing to F even where the noise is very low.
-CERTAIN = 40.0
+#: θ of features that are in the model for certain: where the noise is low, 1 − m counts.
+CERTAIN = 30.0
 
 #: Swaps at one size at most.
 SWAPS = 10
