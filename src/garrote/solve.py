@@ -119,7 +119,7 @@ def solve(
     ridge : relative precision λ of a Gaussian prior on w; 0 is the paper's flat prior
     beta : the inverse noise variance, where it is known; otherwise it is optimised as well
     prior_log_odds : added to γ, one number per feature
-    tol : largest |σ(γ + (βn/2) w² χ) − m| of a solution
+    tol : largest ``Solution.residual``: by how much an inclusion is not what Eq. (m) asks for
     max_iter : steps before giving up with a warning
     """
     problem = as_problem(X, y)
@@ -212,7 +212,7 @@ def warn_unconverged(runs: list[tuple[float, Descent]], tol: float, max_iter: in
         gamma, run = max(late, key=lambda entry: entry[1].end.residual)
         warnings.warn(
             f"{len(late)} of {len(runs)} solutions did not converge in {max_iter} steps; the worst, at "
-            f"gamma = {gamma:.4g}, has |Δm| = {run.end.residual:.1e} > tol = {tol:.1e}. "
+            f"gamma = {gamma:.4g}, has a residual of {run.end.residual:.1e} > tol = {tol:.1e}. "
             "Increase max_iter, or look for duplicate columns.",
             ConvergenceWarning,
             stacklevel=3,

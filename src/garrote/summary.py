@@ -227,7 +227,7 @@ def summarise_solution(solution: Solution, names: Sequence[str] | None = None) -
         ("noise standard deviation", f"{solution.beta**-0.5:.5g}"),
         ("free energy", f"{solution.free_energy:.6g}"),
         ("descent steps", str(solution.n_iter)),
-        ("residual |Δm|", f"{solution.residual:.1e}"),
+        ("residual", f"{solution.residual:.1e}"),
     ]
     if names is None:
         names = [f"x{i}" for i in range(solution.n_features)]

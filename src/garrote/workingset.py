@@ -159,7 +159,7 @@ class WorkingSet:
         start[: len(theta)] = theta
         return start
 
-    def embed_w(self, w: Array | None) -> Array | None:
+    def _embed_w(self, w: Array | None) -> Array | None:
         """w of an earlier, smaller working set, without any for the newer features."""
         if w is None or len(w) == len(self.features):
             return w
@@ -193,7 +193,7 @@ class WorkingSet:
                 block,
                 self.embed(theta, gamma),
                 penalty,
-                w=self.embed_w(w),
+                w=self._embed_w(w),
                 tol=tol,
                 max_iter=max_iter,
                 most=most,
