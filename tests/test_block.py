@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from garrote.block import Columns
 from garrote.datasets import sparse_regression
 from garrote.energy import Penalty
 from garrote.minimise import minimise
@@ -31,7 +32,8 @@ def assert_same(block, expected):
 @pytest.mark.parametrize("size", [0, 1, 4, 6])
 def test_an_extended_block_is_that_of_all_its_features(samples, size):
     few, more = FEATURES[:size], FEATURES[size:]
-    block = samples.block(few, shorten=False).extended(more, samples.roots(more))
+    block = samples.block(few, shorten=False)
+    block = block.extended(more, Columns(block.root).append(samples.roots(more)))
     assert_same(block, samples.block(FEATURES, shorten=False))
 
 
@@ -40,6 +42,19 @@ def test_the_first_features_of_a_block_are_a_block(samples, size):
     block = samples.block(FEATURES, shorten=False)
     assert_same(block.first(size), samples.block(FEATURES[:size], shorten=False))
     assert not np.shares_memory(block.first(size).root, block.root)  # which would keep the memory of all
+
+
+def test_columns_are_appended_in_place_until_the_room_is_full(monkeypatch):
+    monkeypatch.setattr(Columns, "LEAST_ROOM", 6)
+    given = np.random.default_rng(0).standard_normal((5, 9))
+    columns = Columns(np.asfortranarray(given[:, :2]))
+    three, four = columns.append(given[:, 2:3]), columns.append(given[:, 3:4])
+    assert np.shares_memory(three, four)
+    every = columns.append(given[:, 4:])
+    assert not np.shares_memory(four, every)
+    assert every.flags.f_contiguous
+    for some in (three, four, every):
+        assert_array_equal(some, given[:, : some.shape[1]])
 
 
 def test_the_columns_of_a_working_set_are_read_when_they_enter_and_not_again(monkeypatch):

@@ -18,7 +18,7 @@ from garrote.path import default_gammas, gamma_min, trace, wide_gammas
 from garrote.problem import Samples
 from garrote.search import Search
 from garrote.solve import MAX_ITER, TOL, solve
-from garrote.workingset import Model, WorkingSet
+from garrote.workingset import Model
 
 INSTANCES = 20
 
@@ -163,35 +163,6 @@ def test_working_set_path_is_as_low_as_one_block(zeta, monkeypatch):
     assert (working.free_energies[:common] <= whole.free_energies[:common] + 0.05).mean() >= 0.95
     for ours, theirs in zip(working[: common - 5 : 5], whole[: common - 5 : 5], strict=True):
         assert ours.free_energy == pytest.approx(theirs.free_energy, abs=0.05)
-
-
-def test_correlated_features_enter_the_working_set_for_exchange_moves():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((50, 3000))
-    X[:, 2000] = X[:, 5] + 0.1 * rng.standard_normal(50)
-    active = WorkingSet(Samples(X, 3 * X[:, 5] + rng.standard_normal(50)), Model())
-    active.shrink(10)
-    assert 5 in active.features
-    active.bring_partners(np.flatnonzero(active.features == 5))
-    assert 2000 in active.features
-    before = active.problem.n_passes
-    active.bring_partners(np.flatnonzero(active.features == 5))
-    assert active.problem.n_passes == before  # nobody is asked twice
-
-
-def test_partners_of_many_features_are_found_in_one_pass():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((400, 3000))
-    X[:, 1000:1020] = X[:, :20] + 0.3 * rng.standard_normal((400, 20))
-    active = WorkingSet(Samples(X, X[:, :20].sum(axis=1)), Model())
-    active.shrink(20)
-    inside = np.isin(active.features, np.arange(20))
-    partners = 1000 + active.features[inside]
-    before = active.problem.n_passes
-    active.bring_partners(np.flatnonzero(inside))
-    assert len(partners) > 10
-    assert set(partners) <= set(active.features)
-    assert active.problem.n_passes == before + 1
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])

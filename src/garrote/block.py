@@ -11,6 +11,28 @@ from garrote._loops import COMPILED, BlockDescent, BlockScreen
 from garrote.arrays import Array, Index
 
 
+class Columns:
+    """Columns to which others are appended in place, so that large ones are not in memory twice.
+
+    Room is reserved, for as many again and not for few, of which an operating system provides what is written.
+    """
+
+    LEAST_ROOM = 2048
+
+    def __init__(self, array: Array) -> None:
+        self.array = self._room = array
+
+    def append(self, columns: Array) -> Array:
+        """All of them; what was returned before stays as it is."""
+        size, total = self.array.shape[1], self.array.shape[1] + columns.shape[1]
+        if total > self._room.shape[1]:
+            self._room = np.empty((len(columns), max(2 * total, self.LEAST_ROOM)), order="F")
+            self._room[:, :size] = self.array
+        self._room[:, size:total] = columns
+        self.array = self._room[:, :total]
+        return self.array
+
+
 @dataclass(frozen=True)
 class Block:
     """Some features, with all that the free energy asks about them.
@@ -62,12 +84,11 @@ class Block:
             root=self.root[:, :size].copy(order="F"),  # a view would keep the others' memory
         )
 
-    def extended(self, features: Index, columns: Array) -> Block:
-        """With more features, whose columns of the root are given."""
-        assert self.root is not None and self.target is not None
+    def extended(self, features: Index, root: Array) -> Block:
+        """With more features; their columns follow its own in the new root."""
+        assert self.target is not None
         size = len(self.features)
-        root = np.empty((len(columns), size + len(features)), order="F")
-        root[:, :size], root[:, size:] = self.root, columns
+        columns = root[:, size:]
         gram = np.empty((root.shape[1], root.shape[1]))
         gram[:size, :size] = self.gram
         gram[size:] = columns.T @ root

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from garrote.arrays import Array, Index
+from garrote.design import SLAB_ELEMENTS, column_slabs
 from garrote.problem import Samples
 
 #: So many of the features most correlated with each are partners, if they are so correlated.
@@ -37,7 +38,7 @@ class Partners:
             return unseen
         self._seen = np.union1d(self._seen, unseen)
         candidates = self._candidates(unseen, inside)
-        correlation = np.abs(self._directions(candidates).T @ self._directions(unseen))
+        correlation = np.abs(self._correlation(candidates, unseen))
         chosen = np.zeros(len(candidates), dtype=bool)
         for column in correlation.T:
             top = np.argsort(column)[-PARTNERS:]
@@ -70,6 +71,14 @@ class Partners:
             sums.append(columns @ random.choice([-1.0, 1.0], (width, 2)) if width > 2 else columns)
         return np.hstack(sums)
 
+    def _correlation(self, candidates: Index, features: Index) -> Array:
+        """Of each candidate with each of the features, which are fewer."""
+        directions = self._directions(features)
+        slabs = column_slabs((len(directions), len(candidates)), max(SLAB_ELEMENTS, directions.size))
+        return np.vstack([self._directions(candidates[slab]).T @ directions for slab in slabs])
+
     def _directions(self, features: Index) -> Array:
         """Columns of length one, so that their products are correlations."""
-        return self.samples.roots(features) * self.inverse_norm[features]
+        directions = self.samples.roots(features)
+        directions *= self.inverse_norm[features]
+        return directions

@@ -22,7 +22,7 @@ from scipy.special import expit, logit
 
 from garrote.arrays import Array, Index
 from garrote.background import Background, BackgroundLike, DiffuseBackground, Look, Outside
-from garrote.block import Block
+from garrote.block import Block, Columns
 from garrote.energy import NOISE_FLOOR, Penalty
 from garrote.minimise import Descent, Rival, minimise
 from garrote.partners import Partners
@@ -130,7 +130,7 @@ class WorkingSet:
             self._constant = np.flatnonzero(self._inverse_norm == 0.0)
             self.partners = Partners(problem, self._inverse_norm)
             self._look(problem.b, problem.root_target)
-            self._use(problem.block(self._entrants(math.inf, 1.0, ENTRY), shorten=False))
+            self._begin(problem.block(self._entrants(math.inf, 1.0, ENTRY), shorten=False))
             self._look(problem.b, problem.root_target)
 
     def _use(self, block: Block) -> None:
@@ -138,13 +138,20 @@ class WorkingSet:
         odds = self.model.prior_log_odds
         self.prior_log_odds = None if odds is None else odds[self.features]
 
+    def _begin(self, block: Block) -> None:
+        """Use a Block that others will extend."""
+        assert block.root is not None
+        self._columns = Columns(block.root)
+        self._use(block)
+
     def _enter(self, entrants: Index) -> None:
         if len(self.features) + len(entrants) > LARGEST:
             raise ValueError(
                 f"more than {LARGEST} of {self.problem.n_features} features would be selected; choose a more negative "
                 "gamma, or use ridge regression where everything matters."
             )
-        self._use(self.block.extended(entrants, self.samples.roots(entrants)))
+        root = self._columns.append(self.samples.roots(entrants))
+        self._use(self.block.extended(entrants, root))
 
     def start(self, gamma: float) -> Array:
         """θ with every feature at its prior: m = σ(γ)."""
@@ -259,7 +266,7 @@ class WorkingSet:
         """Keep the first ``size`` features, and the partners that were brought in."""
         size = max(size, self._least)
         if len(self.features) > size:
-            self._use(self.block.first(size))
+            self._begin(self.block.first(size))
             self._look_again()
 
     def _look_again(self) -> None:
