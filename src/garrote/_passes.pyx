@@ -5,13 +5,20 @@ The plain twins are garrote.background.Respond.__call__ and the slabs of garrote
 """
 
 from libc.math cimport exp
-from scipy.linalg.cython_blas cimport daxpy, ddot, saxpy, sdot
+from scipy.linalg.cython_blas cimport daxpy, ddot, dgemv, saxpy, sdot, sgemv
 
 import numpy as np
 
 ctypedef fused real:
     float
     double
+
+#: Columns that are worked on together, while they are in the processor's cache.
+cdef enum:
+    PANEL = 16
+
+#: Shorter columns are multiplied one by one: BLAS takes longer to begin with a matrix.
+cdef int SHORT = 256
 
 
 def column_moments(const real[::1, :] X, const double[::1] weights, double[::1] mean, double[::1] variance):
@@ -76,36 +83,68 @@ def respond_to_columns(
     double[::1] sums,
 ):
     """c = Xᵀr centred and adjusted, v = m·w of each column, fit += X·v: each column is read from memory once."""
-    cdef int i, n = <int>X.shape[0], one = 1
+    cdef int i, j, panel, first, width, n = <int>X.shape[0], n_columns = <int>X.shape[1]
     cdef double corr, evidence, m, w, spread = 0.0, mass = 0.0, bernoulli = 0.0, explained = 0.0
-    cdef float single
+    cdef real products[PANEL]
+    cdef real response[PANEL]
     with nogil:
-        for i in range(<int>X.shape[1]):
-            if real is float:
-                corr = sdot(&n, <float *>&X[0, i], &one, <float *>&r[0], &one)
-            else:
-                corr = ddot(&n, <double *>&X[0, i], &one, <double *>&r[0], &one)
-            corr += -total * x_mean[i] + chi[i] * scale * own[i]
-            corr = mixing * corr + (1.0 - mixing) * old[i]
-            c[i] = corr
-            v[i] = 0.0
-            if inside[i]:
-                continue
-            w = corr / chi[i]
-            evidence = kappa * corr * w
-            m = exp(prior[i] + evidence)
-            m /= 1.0 + m
-            if not m <= entry:
-                continue
-            w *= m / (1.0 + ridge)
-            v[i] = w
-            if real is float:
-                single = <float>w
-                saxpy(&n, &single, <float *>&X[0, i], &one, &fit[0], &one)
-            else:
-                daxpy(&n, &w, <double *>&X[0, i], &one, &fit[0], &one)
-            explained += w * corr
-            spread += w * (corr - w * chi[i])
-            mass += m
-            bernoulli += m * evidence - m * (1.0 + m * (0.5 + m * (1.0 / 3.0 + m * (0.25 + m * (0.2 + m / 6.0)))))
+        for panel in range((n_columns + PANEL - 1) // PANEL):
+            first = panel * PANEL
+            width = min(PANEL, n_columns - first)
+            transpose_dot(n, width, &X[0, first], &r[0], products)
+            for j in range(width):
+                i = first + j
+                corr = products[j] - total * x_mean[i] + chi[i] * scale * own[i]
+                corr = mixing * corr + (1.0 - mixing) * old[i]
+                c[i] = corr
+                v[i] = response[j] = 0.0
+                if inside[i]:
+                    continue
+                w = corr / chi[i]
+                evidence = kappa * corr * w
+                m = exp(prior[i] + evidence)
+                m /= 1.0 + m
+                if not m <= entry:
+                    continue
+                w *= m / (1.0 + ridge)
+                v[i], response[j] = w, <real>w
+                explained += w * corr
+                spread += w * (corr - w * chi[i])
+                mass += m
+                bernoulli += m * evidence - m * (1.0 + m * (0.5 + m * (1.0 / 3.0 + m * (0.25 + m * (0.2 + m / 6.0)))))
+            add_dot(n, width, &X[0, first], response, &fit[0])
     sums[0], sums[1], sums[2], sums[3] = spread, mass, bernoulli, explained
+
+
+cdef void transpose_dot(int n, int width, const real *X, const real *r, real *out) noexcept nogil:
+    """Xᵀr of a few columns."""
+    cdef int j, one = 1
+    cdef real unit = 1.0, zero = 0.0
+    if n >= SHORT:
+        if real is float:
+            sgemv("T", &n, &width, &unit, <float *>X, &n, <float *>r, &one, &zero, out, &one)
+        else:
+            dgemv("T", &n, &width, &unit, <double *>X, &n, <double *>r, &one, &zero, out, &one)
+        return
+    for j in range(width):
+        if real is float:
+            out[j] = sdot(&n, <float *>X + j * n, &one, <float *>r, &one)
+        else:
+            out[j] = ddot(&n, <double *>X + j * n, &one, <double *>r, &one)
+
+
+cdef void add_dot(int n, int width, const real *X, real *v, real *out) noexcept nogil:
+    """out += X·v of a few columns."""
+    cdef int j, one = 1
+    cdef real unit = 1.0
+    if n >= SHORT:
+        if real is float:
+            sgemv("N", &n, &width, &unit, <float *>X, &n, v, &one, &unit, out, &one)
+        else:
+            dgemv("N", &n, &width, &unit, <double *>X, &n, v, &one, &unit, out, &one)
+        return
+    for j in range(width):
+        if real is float:
+            saxpy(&n, &v[j], <float *>X + j * n, &one, out, &one)
+        else:
+            daxpy(&n, &v[j], <double *>X + j * n, &one, out, &one)
