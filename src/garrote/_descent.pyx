@@ -15,8 +15,9 @@ the number of features. Where many features are undecided, Newton's equations ar
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport exp, fabs, fmax, fmin, log, log1p, sqrt
-from scipy.linalg.cython_blas cimport daxpy, dsyrk, dtrsm, dtrsv
-from scipy.linalg.cython_lapack cimport dpotrf
+from libc.string cimport memcpy
+from scipy.linalg.cython_blas cimport daxpy, ddot, dgemv, dsyrk, dtrsv
+from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
 from garrote._columns cimport dot_column, move_column, sigmoid
 
@@ -35,6 +36,7 @@ cdef double ACCURATE = 1e-13
 cdef double TWO_PI = 6.283185307179586
 #: Inclusion above which a feature is strong. (At half of it there are fewer steps, but dearer ones.)
 cdef double STRONG = 0.1
+cdef double WEAK = log(STRONG / (1.0 - STRONG)) + 1e-9
 #: After so many steps, weak features whose last change is at least this fraction of the largest are solved jointly too.
 cdef int PATIENCE = 10
 cdef double SLOW = 0.3
@@ -52,6 +54,21 @@ cdef double CG_ACCURACY = 1e-4
 #: The largest change of θ along a direction of negative curvature.
 cdef double ESCAPE = 2.0
 cdef double SHORTEST_ESCAPE = 0.05
+#: With a larger |θ| a feature is decided: its m(1 − m) is below DECIDED.
+cdef double SURE = 9.3
+#: Where the Hessian is not positive definite, this is added to its diagonal, then four times as much, and so on.
+cdef double FIRST_SHIFT = 0.02
+cdef int SHIFTS = 7
+#: The shortest part that is tried of a step with a shifted Hessian.
+cdef double SHORTEST_SHIFTED = 0.05
+#: A visit to the weak features may be the last when the next one, by how fast they shrink, would change m by less than
+#: this fraction of the tolerance.
+cdef double FORESEEN = 0.25
+#: Weak features are visited so many at a time.
+cdef enum:
+    PANEL = 16
+#: Columns with more rows than this are not copied: long ones need no help from the cache.
+cdef int LONG = 2048
 #: Changes of a weak contribution smaller than this, relative to the noise, wait.
 cdef double UNFELT = 1e-13
 #: The logarithm of a product of probabilities is taken before it becomes smaller than this.
@@ -81,40 +98,6 @@ cdef inline void solve_factorized(int n, double *L, double *x) noexcept nogil:
 cdef class BlockDescent:
     """The state of all features, and of the strong ones at two points: the present one and a trial."""
 
-    cdef:
-        const double[::1, :] root
-        const double[::1] target
-        const double[:, ::1] gram
-        const double[::1] chi, b, gamma
-        double floor, sigma2_y, n_samples, ridge, beta
-        bint has_root, fixed_beta
-        int width, rows
-        object state
-        double[::1] theta, m, w, v, goal  # of every feature
-        double[::1] base  # the residual without the strong features' part; where there is no root, its correlations
-        double[::1] e  # the residual, or its correlations
-        double base_squares, weak_spread, weak_bernoulli, weak_out
-        bint risen
-        int n_strong, at
-        int[::1] strong
-        char[::1] is_strong, promoted
-        const double[::1] rival
-        double rival_energy
-        bint has_rival
-        double[::1] moved
-        double[:, ::1] s_theta, s_m, s_w, s_v, s_goal, s_root_m, s_slack, chol  # of the strong ones, at both points
-        double noise[2]
-        double free_energy[2]
-        double residual[2]
-        double least_newton  # the shortest part of Newton's step that is tried
-        bint dual[2]  # in which form M is factorised
-        double[::1] c, u, work, step, t, a, y
-        double[::1] inverse, hessian
-        double[:, ::1] cg
-        int[::1] local
-        public int n_iter, n_factorizations
-        public bint converged
-
     def __init__(self, root, target, gram, chi, b, double floor, double sigma2_y, double n_samples):
         cdef int width = len(chi)
         self.has_root = root is not None
@@ -132,7 +115,10 @@ cdef class BlockDescent:
         self.s_theta, self.s_m, self.s_w, self.s_v, self.s_goal, self.s_root_m, self.s_slack = np.empty((7, 2, width))
         self.chol = np.empty((2, width * width))
         self.inverse, self.hessian = np.empty((2, width * width))
-        self.c, self.u, self.work, self.step, self.t, self.a = np.empty((6, width))
+        self.gamma, self.rival = np.empty(width), NULL
+        self.c, self.c_base, self.u, self.work, self.step, self.t, self.a = np.empty((7, width))
+        self.gathers = self.has_root and self.rows <= LONG
+        self.strong_root = np.empty(self.rows * width if self.gathers else 0)
         self.y = np.empty(self.rows)
         self.cg = np.empty((5, width))
 
@@ -155,7 +141,7 @@ cdef class BlockDescent:
         double tol,
         int max_iter,
         double most,
-        rival,
+        const double[::1] rival,
         double rival_energy,
     ):
         """Descend from θ, and from the weak features' w if they are known; F at the start and after each step.
@@ -163,61 +149,86 @@ cdef class BlockDescent:
         The descent is abandoned when it selects more than ``most`` features, or when it comes close to the inclusions
         ``rival``, or will end above ``rival_energy``.
         """
-        cdef int i
-        cdef double weak_change, unheard = 0.0
-        cdef bint knows_w = w is not None
-        self.has_rival = rival is not None
-        self.rival_energy = rival_energy
-        if self.has_rival:
-            self.rival = rival
-        self.gamma, self.ridge = gamma, ridge
-        self.fixed_beta = beta is not None
-        self.beta = beta if self.fixed_beta else 0.0
         energies = np.empty(max_iter + 2)
         cdef double[::1] trace = energies
+        self.model(ridge, beta)
+        self.gamma[:] = gamma
+        self.rival, self.rival_energy = NULL if rival is None else &rival[0], rival_energy
         with nogil:
-            self.n_iter, self.n_factorizations, self.at = 0, 0, 0
-            for i in range(self.width):
-                self.promoted[i] = False
-                self.theta[i] = theta[i]
-                self.m[i] = sigmoid(theta[i])
-                self.w[i] = w[i] if knows_w else 0.0
-                self.v[i] = self.m[i] * self.w[i]
-            self.choose_strong()
-            for i in range(0 if knows_w else WARM):  # w for the given m, so that a solution is a fixed point
-                if self.n_strong < self.width:
-                    self.visit_weak(True)
-                    self.evaluate(self.at, True)
-            trace[0] = self.free_energy[self.at]
-            while True:
-                weak_change = 0.0
-                self.risen = False
-                if self.n_strong < self.width:
-                    weak_change = self.visit_weak(False)
-                    if self.risen:
-                        self.choose_strong()
-                    else:
-                        self.evaluate(self.at, True)
-                trace[self.n_iter + 1] = self.free_energy[self.at]
-                self.converged = self.residual[self.at] <= tol and weak_change <= tol and not self.risen
-                if self.converged or self.n_iter >= max_iter or self.selected() > most or self.at_rival():
-                    break
-                self.newton(self.at)
-                if self.has_rival and self.hopeless():
-                    break
-                if not self.descend() and weak_change <= tol and not self.risen:
-                    self.converged = True
-                    break
-                self.n_iter += 1
-                unheard += <double>self.n_strong * self.n_strong * self.n_strong + <double>self.width * self.width
-                if unheard > DEAF:  # Ctrl-C shall not have to wait for the end
-                    unheard = 0.0
-                    with gil:
-                        PyErr_CheckSignals()
-                if self.n_iter % PATIENCE == 0 and self.n_strong < self.width:
-                    self.promote(weak_change)
-            self.finish()
+            self.descend(&theta[0], NULL if w is None else &w[0], tol, max_iter, most, &trace[0])
         return energies[: self.n_iter + 2]
+
+    cdef void model(self, double ridge, beta) except *:
+        """What is fitted, apart from γ."""
+        self.ridge, self.fixed_beta = ridge, beta is not None
+        self.beta = beta if self.fixed_beta else 0.0
+
+    cdef int descend(
+        self, const double *theta, const double *w, double tol, int max_iter, double most, double *trace
+    ) except -1 nogil:
+        """As ``run``, for the γ, model and rival that are set; a trace is written if there is one."""
+        cdef int i
+        cdef double before, weak_change = 0.0, unheard = 0.0
+        self.n_iter, self.n_factorizations, self.at, self.finished = 0, 0, 0, False
+        for i in range(self.width):
+            self.promoted[i] = False
+            self.theta[i] = theta[i]
+            self.m[i] = sigmoid(theta[i])
+            self.w[i] = 0.0 if w == NULL else w[i]
+            self.v[i] = self.m[i] * self.w[i]
+        self.choose_strong()
+        for i in range(WARM if w == NULL else 0):  # w for the given m, so that a solution is a fixed point
+            if self.n_strong < self.width:
+                self.visit_weak(True)
+                self.evaluate(self.at, True)
+        if trace != NULL:
+            trace[0] = self.free_energy[self.at]
+        while True:
+            before, weak_change = weak_change, 0.0
+            self.risen = False
+            if self.n_strong < self.width:
+                weak_change = self.visit_weak(False)
+                if self.risen:
+                    self.choose_strong()
+                else:
+                    self.evaluate(self.at, True)
+            if trace != NULL:
+                trace[self.n_iter + 1] = self.free_energy[self.at]
+            self.converged = self.at_rest(weak_change, before, tol)
+            if self.converged or self.n_iter >= max_iter or self.selected() > most or self.at_rival():
+                break
+            self.newton(self.at)
+            if self.rival != NULL and self.hopeless():
+                break
+            if not self.take_step() and weak_change <= tol and not self.risen:
+                self.converged = True
+                break
+            self.n_iter += 1
+            unheard += <double>self.n_strong * self.n_strong * self.n_strong + <double>self.width * self.width
+            if unheard > DEAF:  # Ctrl-C shall not have to wait for the end
+                unheard = 0.0
+                with gil:
+                    PyErr_CheckSignals()
+            if self.n_iter % PATIENCE == 0 and self.n_strong < self.width:
+                self.promote(weak_change)
+        if not self.finished:
+            self.finish()
+        return 0
+
+    cdef bint at_rest(self, double weak_change, double before, double tol) noexcept nogil:
+        """Whether Eq. (m) holds for every feature, after a visit that changed the weak ones' m by so much.
+
+        Where their changes shrink fast, the next visit is spared: only its residual is looked at.
+        """
+        if self.risen or self.residual[self.at] > tol:
+            return False
+        if weak_change <= tol:
+            return True
+        if weak_change * weak_change > FORESEEN * tol * before:
+            return False
+        self.finish()
+        self.finished = self.residual[self.at] <= tol
+        return self.finished
 
     cdef int selected(self) noexcept nogil:
         cdef int p, count = 0
@@ -228,7 +239,7 @@ cdef class BlockDescent:
     cdef bint at_rival(self) noexcept nogil:
         """Whether the descent has come, from above, to where the rival is."""
         cdef int i, p, k = self.at
-        if not self.has_rival or self.free_energy[k] < self.rival_energy:
+        if self.rival == NULL or self.free_energy[k] < self.rival_energy:
             return False
         for p in range(self.n_strong):
             if fabs(self.s_m[k, p] - self.rival[self.strong[p]]) > HOME:
@@ -268,18 +279,26 @@ cdef class BlockDescent:
             if self.m[i] > self.m[heaviest]:
                 heaviest = i
         self.is_strong[heaviest] = True
-        for i in range(self.width):
-            if self.is_strong[i]:
-                self.strong[n] = i
-                self.s_theta[self.at, n] = self.theta[i]
-                n += 1
-            else:
+        for i in range(self.width):  # decided ones first: Newton's step is about the others
+            if not self.is_strong[i]:
                 self.add_weak(i)
+            elif fabs(self.theta[i]) > SURE:
+                self.strong[n] = i
+                n += 1
+        for i in range(self.width):
+            if self.is_strong[i] and not fabs(self.theta[i]) > SURE:
+                self.strong[n] = i
+                n += 1
         self.n_strong = n
+        for n in range(self.n_strong):
+            i = self.strong[n]
+            self.s_theta[self.at, n] = self.theta[i]
+            if self.gathers:
+                memcpy(&self.strong_root[n * self.rows], &self.root[0, i], self.rows * sizeof(double))
         self.rebuild_base()
         self.evaluate(self.at, False)
 
-    cdef inline void add_weak(self, int i) noexcept nogil:
+    cdef void add_weak(self, int i) noexcept nogil:
         """A weak feature's part of F: the spread of its s w, what a change of v that waits explains, its entropy."""
         cdef double m = self.m[i], w = self.w[i], d = self.chi[i] * (1.0 + self.ridge)
         cdef double waits = m * w - self.v[i], c = d * w - self.chi[i] * self.v[i]
@@ -313,7 +332,9 @@ cdef class BlockDescent:
         self.measure_base()
 
     cdef void measure_base(self) noexcept nogil:
+        """What an evaluation needs to know of the base."""
         cdef int i
+        self.strong_products(self.base, self.c_base)
         if self.has_root:
             return
         self.base_squares = self.sigma2_y
@@ -321,7 +342,30 @@ cdef class BlockDescent:
             if not self.is_strong[i]:
                 self.base_squares -= self.v[i] * (self.b[i] + self.base[i])
 
-    cdef inline void remove(self, int i, double change, double[::1] residual) noexcept nogil:
+    cdef void strong_products(self, double[::1] residual, double[::1] out) noexcept nogil:
+        """The strong features' correlations with a residual."""
+        cdef int p, n = self.n_strong
+        cdef double one = 1.0, zero = 0.0
+        if self.gathers:
+            dgemv("T", &self.rows, &n, &one, &self.strong_root[0], &self.rows, &residual[0], &ONE, &zero, &out[0], &ONE)
+            return
+        for p in range(n):
+            out[p] = self.correlation(self.strong[p], residual)
+
+    cdef void add_strong(self, int k, double factor, double[::1] residual) noexcept nogil:
+        """Add a multiple of the strong features' part at the k-th point to a residual."""
+        cdef int p, n = self.n_strong
+        cdef double one = 1.0
+        if self.gathers:
+            dgemv(
+                "N", &self.rows, &n, &factor, &self.strong_root[0], &self.rows, &self.s_v[k, 0], &ONE,
+                &one, &residual[0], &ONE,
+            )
+            return
+        for p in range(n):
+            self.remove(self.strong[p], -factor * self.s_v[k, p], residual)
+
+    cdef void remove(self, int i, double change, double[::1] residual) noexcept nogil:
         """What is left of a residual (or of its correlations) when v_i has grown by `change`."""
         cdef double minus = -change
         if self.has_root:
@@ -329,46 +373,87 @@ cdef class BlockDescent:
         elif change != 0.0:
             daxpy(&self.width, &minus, <double *>&self.gram[i, 0], &ONE, &residual[0], &ONE)
 
-    cdef inline double correlation(self, int i, double[::1] residual) noexcept nogil:
+    cdef double correlation(self, int i, double[::1] residual) noexcept nogil:
         return dot_column(self.root, i, residual) if self.has_root else residual[i]
 
     cdef double visit_weak(self, bint keep_m) noexcept nogil:
         """Minimise F over (m_i, w_i), or over w_i alone, of each weak feature in turn; the largest change of m."""
-        cdef int i, p
-        cdef double largest = 0.0, cap = log(STRONG / (1.0 - STRONG)) + 1e-9
-        cdef double beta = self.precision(self.at), d, w, goal, theta, m, change
+        cdef int panel, first, size, p, n_weak
+        cdef double change
         self.weak_spread, self.weak_bernoulli, self.weak_out = 0.0, 0.0, 1.0
-        for i in range(self.width):
-            if self.is_strong[i]:
+        self.largest, self.running_noise = 0.0, self.noise[self.at]
+        self.running_beta = self.precision(self.at)
+        for panel in range((self.width + PANEL - 1) // PANEL):
+            first = panel * PANEL
+            size = min(<int>PANEL, self.width - first)
+            n_weak = 0
+            for p in range(first, first + size):
+                n_weak += not self.is_strong[p]
+            if self.has_root and 2 * n_weak > size:
+                self.visit_panel(first, size, keep_m)
                 continue
-            d = self.chi[i] * (1.0 + self.ridge)
-            w = (self.correlation(i, self.e) + self.chi[i] * self.v[i]) / d
-            goal = self.gamma[i] + 0.5 * beta * self.n_samples * w * w * d
-            theta = goal
-            if keep_m:
-                theta = self.theta[i]
-            elif goal > cap:  # leave it as it is, for the joint solve
-                self.risen = self.promoted[i] = True
-                theta = self.theta[i]
-            m = sigmoid(theta)
-            self.moved[i] = fabs(m - self.m[i])
-            largest = fmax(largest, self.moved[i])
-            change = m * w - self.v[i]
-            if change * change * self.chi[i] * beta > UNFELT * UNFELT:
-                self.remove(i, change, self.e)
-                self.v[i] = m * w
-            self.theta[i], self.m[i], self.w[i], self.goal[i] = theta, m, w, goal
-            self.add_weak(i)
-        for i in range(<int>self.e.shape[0]):
-            self.base[i] = self.e[i]
-        for p in range(self.n_strong):
-            self.remove(self.strong[p], -self.s_v[self.at, p], self.base)
+            for p in range(first, first + size):
+                if not self.is_strong[p]:
+                    change = self.settle(p, self.correlation(p, self.e), keep_m)
+                    self.remove(p, change, self.e)
+        memcpy(&self.base[0], &self.e[0], self.base.shape[0] * sizeof(double))
+        self.add_strong(self.at, 1.0, self.base)
         self.measure_base()
-        return largest
+        return self.largest
+
+    cdef void visit_panel(self, int first, int size, bint keep_m) noexcept nogil:
+        """The same for neighbouring columns, whose correlations are found together and kept up to date by χ."""
+        cdef int p, q
+        cdef double one = 1.0, zero = 0.0, minus = -1.0
+        cdef double c[PANEL]
+        cdef double change[PANEL]
+        cdef double *columns = <double *>&self.root[0, first]
+        cdef const double *chi
+        cdef bint felt = False
+        dgemv("T", &self.rows, &size, &one, columns, &self.rows, &self.e[0], &ONE, &zero, c, &ONE)
+        for p in range(size):
+            change[p] = 0.0
+            if self.is_strong[first + p]:
+                continue
+            change[p] = self.settle(first + p, c[p], keep_m)
+            if change[p] != 0.0:
+                felt = True
+                chi = &self.gram[first + p, first]
+                for q in range(p + 1, size):
+                    c[q] -= change[p] * chi[q]
+        if felt:
+            dgemv("N", &self.rows, &size, &minus, columns, &self.rows, change, &ONE, &one, &self.e[0], &ONE)
+
+    cdef double settle(self, int i, double c, bint keep_m) noexcept nogil:
+        """Minimise F over (m_i, w_i), and over β, for a weak feature's correlation with the residual; the change of v_i."""
+        cdef double chi = self.chi[i], d = chi * (1.0 + self.ridge), beta = self.running_beta
+        cdef double w = (c + chi * self.v[i]) / d, theta = self.theta[i], m = self.m[i], change
+        self.running_noise -= (d - m * chi) * m * self.w[i] * self.w[i]
+        self.goal[i] = self.gamma[i] + 0.5 * beta * self.n_samples * w * w * d
+        if keep_m:
+            pass
+        elif self.goal[i] > WEAK:  # leave it as it is, for the joint solve
+            self.risen = self.promoted[i] = True
+        else:
+            theta = self.goal[i]
+            m = sigmoid(theta)
+        self.moved[i] = fabs(m - self.m[i])
+        self.largest = fmax(self.largest, self.moved[i])
+        change = m * w - self.v[i]
+        if change * change * chi * beta > UNFELT * UNFELT:
+            self.v[i] = m * w
+        else:
+            change = 0.0
+        self.theta[i], self.m[i], self.w[i] = theta, m, w
+        self.running_noise += (d - m * chi) * m * w * w - change * (2.0 * c - change * chi)
+        if not self.fixed_beta:
+            self.running_beta = 1.0 / fmax(self.running_noise, NOISE_FLOOR * self.sigma2_y)
+        self.add_weak(i)
+        return change
 
     # ---- the strong features -------------------------------------------------------------------------------
 
-    cdef bint descend(self) noexcept nogil:
+    cdef bint take_step(self) noexcept nogil:
         """Newton's step or a part of it, if that lowers F, or the longest part of the fixed-point step that does."""
         cdef int p, k = self.at
         cdef double length = 1.0
@@ -403,22 +488,17 @@ cdef class BlockDescent:
 
     cdef double fit(self, int k) noexcept nogil:
         """⟨(y − x·v)²⟩ with the k-th point's v; its residual is left in e, the strong features' correlations in c."""
-        cdef int i, p
+        cdef int p
         cdef double total
-        for i in range(<int>self.e.shape[0]):
-            self.e[i] = self.base[i]
-        for p in range(self.n_strong):
-            self.remove(self.strong[p], self.s_v[k, p], self.e)
+        memcpy(&self.e[0], &self.base[0], self.base.shape[0] * sizeof(double))
+        self.add_strong(k, -1.0, self.e)
         if self.has_root:
-            total = self.floor
-            for i in range(self.rows):
-                total += self.e[i] * self.e[i]
+            total = self.floor + ddot(&self.rows, &self.e[0], &ONE, &self.e[0], &ONE)
         else:
             total = self.base_squares
             for p in range(self.n_strong):
                 total -= self.s_v[k, p] * (self.base[self.strong[p]] + self.e[self.strong[p]])
-        for p in range(self.n_strong):
-            self.c[p] = self.correlation(self.strong[p], self.e)
+        self.strong_products(self.e, self.c)
         return total
 
     cdef void factorize(self, int k) noexcept nogil:
@@ -489,7 +569,7 @@ cdef class BlockDescent:
         if not factorized:
             self.factorize(k)
         for p in range(n):
-            self.u[p] = self.s_root_m[k, p] * self.correlation(self.strong[p], self.base)
+            self.u[p] = self.s_root_m[k, p] * self.c_base[p]
         self.solve_system(k, &self.u[0])
         self.set_v(k)
         total = self.fit(k)
@@ -533,11 +613,11 @@ cdef class BlockDescent:
         for p in range(self.n_strong):
             self.s_v[k, p] = self.s_root_m[k, p] * self.u[p]
 
-    cdef inline double aim(self, int i, double beta, double w) noexcept nogil:
+    cdef double aim(self, int i, double beta, double w) noexcept nogil:
         """θ by Eq. (m): γ + (βn/2) w² d."""
         return self.gamma[i] + 0.5 * beta * self.n_samples * w * w * self.chi[i] * (1.0 + self.ridge)
 
-    cdef inline double gaussian(self, int k) noexcept nogil:
+    cdef double gaussian(self, int k) noexcept nogil:
         cdef double beta = self.precision(k)
         return 0.5 * self.n_samples * (log(TWO_PI / beta) + beta * self.noise[k])
 
@@ -579,29 +659,41 @@ cdef class BlockDescent:
         return 0.0 if self.fixed_beta or self.noise[k] <= NOISE_FLOOR * self.sigma2_y else 0.5 * self.n_samples
 
     cdef bint newton_directly(self, int k, int undecided) noexcept nogil:
-        """Solve (I + TKT) x = u in place by Cholesky; False where the Hessian is not positive definite."""
-        cdef int p, q, n = self.n_strong, info
-        cdef double one = 1.0, zero = 0.0, d, beta_n = self.precision(k) * self.n_samples, rank_one = self.follows(k)
-        # M⁻¹ on the undecided features: with X = L⁻¹E it is XᵀX
-        for p in range(undecided):
-            for q in range(n):
-                self.inverse[p * n + q] = 0.0
-            self.inverse[p * n + self.local[p]] = 1.0
-        dtrsm("L", "L", "N", "N", &n, &undecided, &one, &self.chol[k, 0], &n, &self.inverse[0], &n)
-        dsyrk("L", "T", &undecided, &n, &one, &self.inverse[0], &n, &zero, &self.hessian[0], &undecided)
+        """Solve (I + TKT) x = u in place by Cholesky; False where that fails.
+
+        Where the Hessian is not positive definite, enough is added to its diagonal: the step then leads away from the
+        saddle, fast, on the side on which it is.
+        """
+        cdef int p, q, n = self.n_strong, first = self.local[0], rest = n - self.local[0], info, tries
+        cdef double d, shift = 0.0, beta_n = self.precision(k) * self.n_samples, rank_one = self.follows(k)
+        cdef double *inverse = &self.inverse[0]
+        cdef double *hessian = &self.hessian[0]
+        for p in range(rest):  # M⁻¹ of the last features is that of the last part of the Cholesky factor
+            memcpy(&inverse[p * rest + p], &self.chol[k, (first + p) * (n + 1)], (rest - p) * sizeof(double))
+        dpotri("L", &rest, inverse, &rest, &info)
+        if info != 0:
+            return False
         for p in range(undecided):
             for q in range(p, undecided):
-                self.hessian[p * undecided + q] = self.t[p] * self.t[q] * (
-                    -beta_n * self.a[p] * self.a[q] * self.hessian[p * undecided + q]
+                hessian[p * undecided + q] = self.t[p] * self.t[q] * (
+                    -beta_n * self.a[p] * self.a[q] * inverse[(self.local[p] - first) * rest + self.local[q] - first]
                     - rank_one * self.work[p] * self.work[q]
                 )
             d = self.chi[self.strong[self.local[p]]] * (1.0 + self.ridge)
-            self.hessian[p * undecided + p] += 1.0 + self.t[p] * self.t[p] * beta_n * self.a[p] * self.a[p] / d
-        dpotrf("L", &undecided, &self.hessian[0], &undecided, &info)
-        if info != 0:
-            return False
-        solve_factorized(undecided, &self.hessian[0], &self.u[0])
-        return True
+            hessian[p * undecided + p] += 1.0 + self.t[p] * self.t[p] * beta_n * self.a[p] * self.a[p] / d
+        memcpy(inverse, hessian, undecided * undecided * sizeof(double))
+        for tries in range(SHIFTS):
+            dpotrf("L", &undecided, hessian, &undecided, &info)
+            if info == 0:
+                solve_factorized(undecided, hessian, &self.u[0])
+                return True
+            shift = fmax(4.0 * shift, FIRST_SHIFT)
+            self.least_newton = SHORTEST_SHIFTED
+            memcpy(hessian, inverse, undecided * undecided * sizeof(double))
+            for p in range(undecided):
+                hessian[p * (undecided + 1)] += shift
+        self.least_newton = 1.0
+        return False
 
     cdef void newton_by_gradients(self, int k, int undecided) noexcept nogil:
         """The same by conjugate gradients, until a direction of negative curvature is met."""
@@ -668,11 +760,18 @@ cdef class BlockDescent:
         """Everything of every feature at the end, the residual of Eq. (m) with it."""
         cdef int i, k = self.at
         cdef double beta, aim
+        cdef double one = 1.0, zero = 0.0
+        cdef double *c = &self.e[0]
         self.scatter()
         beta = self.precision(k)
+        if self.has_root and self.n_strong < self.width:
+            c = &self.work[0]
+            dgemv(
+                "T", &self.rows, &self.width, &one, <double *>&self.root[0, 0], &self.rows, &self.e[0], &ONE, &zero, c, &ONE
+            )
         for i in range(self.width):
             if not self.is_strong[i]:
-                self.w[i] = (self.correlation(i, self.e) + self.chi[i] * self.v[i]) / (self.chi[i] * (1.0 + self.ridge))
+                self.w[i] = (c[i] + self.chi[i] * self.v[i]) / (self.chi[i] * (1.0 + self.ridge))
                 aim = self.aim(i, beta, self.w[i])
                 self.goal[i] = fmin(aim, THETA_MAX)
                 self.residual[k] = fmax(self.residual[k], off_aim(aim, self.theta[i], self.m[i]))
