@@ -2,6 +2,6 @@
 
 from setuptools import Extension, setup
 
-COMPILED = ("_descent", "_exchange", "_fast", "_packed", "_passes")
+COMPILED = ("_descent", "_exchange", "_fast", "_packed", "_passes", "_search")
 
 setup(ext_modules=[Extension(f"garrote.{name}", [f"src/garrote/{name}.pyx"], optional=True) for name in COMPILED])

@@ -2,6 +2,7 @@
 """What every drop, add and swap would do to F, compiled; :class:`garrote.exchange.Screen` is the oracle."""
 
 from libc.math cimport exp, fmax, log, sqrt
+from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport ddot, dsymm
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
@@ -12,49 +13,65 @@ cdef double NOISE_FLOOR = 1e-20
 #: A Cholesky factor with a smaller diagonal, of columns scaled to one, is that of copies.
 cdef double COPIES = 1e-7
 
-cdef enum:
-    LARGEST = 16  # so many moves are kept at most
+cdef void begin(Best *best, int most) noexcept nogil:
+    best.most, best.size, best.worst = most, 0, 1e300
+
+
+cdef void offer(Best *best, double value, int drop, int add) noexcept nogil:
+    cdef int p
+    if not value < best.worst:
+        return
+    if best.size < best.most:
+        best.size += 1
+    p = best.size - 1
+    while p > 0 and best.value[p - 1] > value:
+        best.value[p], best.drop[p], best.add[p] = best.value[p - 1], best.drop[p - 1], best.add[p - 1]
+        p -= 1
+    best.value[p], best.drop[p], best.add[p] = value, drop, add
+    if best.size == best.most:
+        best.worst = best.value[best.most - 1]
+
+
+def check_most(int most):
+    if most > LARGEST:
+        raise ValueError(f"the best {most} moves are asked for; ask for {LARGEST} at most.")
 
 
 cdef class BlockScreen:
     """The screening of one Block, with its working memory; the formulas are those of garrote.exchange."""
-
-    cdef:
-        const double[:, ::1] gram
-        const double[::1] chi, b, gamma
-        double sigma2_y, n_samples
-        readonly double noise
-        int width, n_on, n_off
-        int[::1] on, off
-        double[::1] P, G, cross, v, c, s, loss, slope, inverse_P_ii, scale
 
     def __init__(self, gram, chi, b, double sigma2_y, double n_samples):
         cdef int width = len(chi)
         self.gram, self.chi, self.b = gram, chi, b
         self.sigma2_y, self.n_samples, self.width = sigma2_y, n_samples, width
         self.on, self.off = np.empty((2, width), dtype=np.intc)
-        self.v, self.c, self.s, self.loss, self.slope, self.inverse_P_ii, self.scale = np.empty((7, width))
+        self.gamma, self.v, self.c, self.s, self.loss, self.slope, self.inverse_P_ii, self.scale = np.empty((8, width))
         self.P, self.G, self.cross = np.empty(0), np.empty(0), np.empty(0)
 
     def look(self, const double[::1] theta, const double[::1] gamma, double ridge):
         """Prepare for a solution's θ; False where selected columns are copies, or almost."""
-        cdef int i, n_on = 0
-        cdef bint inverted
-        for i in range(self.width):
-            n_on += theta[i] > 0.0
-        if n_on * n_on > self.P.shape[0]:
-            self.P = np.empty(n_on * n_on)
-        if n_on * (self.width - n_on) > self.G.shape[0]:
-            self.G, self.cross = np.empty((2, n_on * (self.width - n_on)))
-        self.gamma = gamma
         with nogil:
-            self.split(theta)
-            inverted = self.invert(theta, ridge)
-            if inverted:
-                self.measure(ridge)
-        return inverted
+            inverted = self.look_at(&theta[0], &gamma[0], ridge)
+        return bool(inverted)
 
-    cdef void split(self, const double[::1] theta) noexcept nogil:
+    cdef int look_at(self, const double *theta, const double *gamma, double ridge) except -1 nogil:
+        memcpy(&self.gamma[0], gamma, self.width * sizeof(double))
+        self.reserve(self.split(theta))
+        if not self.invert(theta, ridge):
+            return False
+        self.measure(ridge)
+        return True
+
+    cdef int reserve(self, int n_on) except -1 nogil:
+        """Memory for so many selected features."""
+        if n_on * n_on > self.P.shape[0] or n_on * (self.width - n_on) > self.G.shape[0]:
+            with gil:
+                self.P = np.empty(max(n_on * n_on, <int>self.P.shape[0]))
+                self.G, self.cross = np.empty((2, max(n_on * (self.width - n_on), <int>self.G.shape[0])))
+        return 0
+
+    cdef int split(self, const double *theta) noexcept nogil:
+        """Which features are selected; how many."""
         cdef int i
         self.n_on = self.n_off = 0
         for i in range(self.width):
@@ -64,8 +81,9 @@ cdef class BlockScreen:
             else:
                 self.off[self.n_off] = i
                 self.n_off += 1
+        return self.n_on
 
-    cdef bint invert(self, const double[::1] theta, double ridge) noexcept nogil:
+    cdef bint invert(self, const double *theta, double ridge) noexcept nogil:
         """P = (χ_OO + diag(d/m − χ))⁻¹, both triangles."""
         cdef int i, p, q, info, n = self.n_on
         cdef double least = 1.0
@@ -125,82 +143,62 @@ cdef class BlockScreen:
 
     def best(self, int most, bint adds, bint swaps):
         """The changes of F, drops and adds (−1: none) of the best moves, best first."""
+        cdef Best found
+        check_most(most)
+        self.find_best(&found, most, adds, swaps)
+        cut = range(found.size)
+        return (
+            np.array([found.value[p] for p in cut]),
+            np.array([found.drop[p] for p in cut], dtype=np.intp),
+            np.array([found.add[p] for p in cut], dtype=np.intp),
+        )
+
+    cdef void find_best(self, Best *found, int most, bint adds, bint swaps) noexcept nogil:
         cdef int p, j
-        cdef Best found = Best(most), swapped
+        cdef Best swapped
+        begin(found, most)
         for p in range(self.n_on):
-            found.offer(self.energy(-self.loss[p]) + self.gamma[self.on[p]], self.on[p], -1)
+            offer(found, self.energy(-self.loss[p]) + self.gamma[self.on[p]], self.on[p], -1)
         if adds:
             for j in range(self.n_off):
-                found.offer(self.energy(self.c[j] * self.c[j] / self.s[j]) - self.gamma[self.off[j]], -1, self.off[j])
+                offer(found, self.energy(self.c[j] * self.c[j] / self.s[j]) - self.gamma[self.off[j]], -1, self.off[j])
         if swaps:
-            swapped = self.best_swaps(most, None)
+            self.find_swaps(&swapped, most, NULL)
             for p in range(swapped.size):
-                found.offer(swapped.value[p], swapped.drop[p], swapped.add[p])
-        return found.moves()
+                offer(found, swapped.value[p], swapped.drop[p], swapped.add[p])
 
     def best_swap(self, int most, const unsigned char[::1] touched):
         """The change of F, drop and add of the best of the ``most`` swaps that explain most; None if there is none."""
-        cdef Best found = Best(1), swapped = self.best_swaps(most, touched)
-        cdef int p
-        for p in range(swapped.size):
-            found.offer(swapped.value[p], swapped.drop[p], swapped.add[p])
-        return (found.value[0], found.drop[0], found.add[0]) if found.size else None
+        cdef Best found
+        check_most(most)
+        return (found.value[0], found.drop[0], found.add[0]) if self.find_swap(&found, most, &touched[0]) else None
 
-    cdef Best best_swaps(self, int most, const unsigned char[::1] touched):
+    cdef bint find_swap(self, Best *found, int most, const unsigned char *touched) noexcept nogil:
+        cdef Best swapped
+        cdef int p
+        self.find_swaps(&swapped, most, touched)
+        begin(found, 1)
+        for p in range(swapped.size):
+            offer(found, swapped.value[p], swapped.drop[p], swapped.add[p])
+        return found.size > 0
+
+    cdef void find_swaps(self, Best *found, int most, const unsigned char *touched) noexcept nogil:
         """The swaps of untouched features that explain most, with their changes of F."""
         cdef int j, p, n = self.n_on
         cdef double g, add, s
-        cdef Best found = Best(most)
+        begin(found, most)
         for j in range(self.n_off):
-            if touched is not None and touched[self.off[j]]:
+            if touched != NULL and touched[self.off[j]]:
                 continue
             for p in range(n):
-                if touched is not None and touched[self.on[p]]:
+                if touched != NULL and touched[self.on[p]]:
                     continue
                 g = self.G[j * n + p]
                 add = self.c[j] + g * self.slope[p]
                 s = self.s[j] + g * g * self.inverse_P_ii[p]
                 if add * add > (self.loss[p] - found.worst) * s:  # most are not among the best: spare the division
-                    found.offer(self.loss[p] - add * add / s, p, j)
+                    offer(found, self.loss[p] - add * add / s, p, j)
         for p in range(found.size):
             found.value[p] = self.energy(-found.value[p])
             found.drop[p], found.add[p] = self.on[found.drop[p]], self.off[found.add[p]]
             found.value[p] += self.gamma[found.drop[p]] - self.gamma[found.add[p]]
-        return found
-
-
-cdef class Best:
-    """The few offers of lowest value, in order."""
-
-    cdef int most, size
-    cdef double worst  # an offer must be lower
-    cdef double value[LARGEST]
-    cdef long drop[LARGEST]
-    cdef long add[LARGEST]
-
-    def __cinit__(self, int most):
-        if most > LARGEST:
-            raise ValueError(f"the best {most} moves are asked for; ask for {LARGEST} at most.")
-        self.most, self.size, self.worst = most, 0, 1e300
-
-    cdef void offer(self, double value, long drop, long add) noexcept nogil:
-        cdef int p
-        if not value < self.worst:
-            return
-        if self.size < self.most:
-            self.size += 1
-        p = self.size - 1
-        while p > 0 and self.value[p - 1] > value:
-            self.value[p], self.drop[p], self.add[p] = self.value[p - 1], self.drop[p - 1], self.add[p - 1]
-            p -= 1
-        self.value[p], self.drop[p], self.add[p] = value, drop, add
-        if self.size == self.most:
-            self.worst = self.value[self.most - 1]
-
-    cdef moves(self):
-        cut = range(self.size)
-        return (
-            np.array([self.value[p] for p in cut]),
-            np.array([self.drop[p] for p in cut], dtype=np.intp),
-            np.array([self.add[p] for p in cut], dtype=np.intp),
-        )

@@ -201,10 +201,7 @@ def trace(
         return path.in_users_units(units, problem.n_samples)
     search = Search(problem, grid, model, tol, max_iter)
     # A slab prior bounds F, so the path may go on into the dense regime, where γ → large is ridge regression.
-    reason = search.anneal_up(whole_grid or (model.ridge > 0.0 and search.active.whole))
-    search.follow_down()
-    search.climb()
-    search.settle()
+    reason = search.run(whole_grid or (model.ridge > 0.0 and search.active.whole))
     restart(search, restarts)
     if not whole_grid:
         reason = search.trim() or reason

@@ -15,16 +15,21 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from garrote._loops import COMPILED
 from garrote.arrays import Array, Index
-from garrote.energy import INTERPOLATED
+from garrote.energy import INTERPOLATED, Energy
 from garrote.exchange import moves
 from garrote.ladder import ladder
-from garrote.minimise import Rival
+from garrote.minimise import Descent, Rival
 from garrote.problem import Problem
 from garrote.workingset import Found, Model, WorkingSet
+
+if TYPE_CHECKING:
+    from garrote._search import BlockSearch
 
 #: With as many features as samples, more than this fraction of n_samples selected is on the way to interpolation.
 INTERPOLATES = 0.5
@@ -136,6 +141,58 @@ class Search:
             rival=rival,
         )
         return Point(found, branch)
+
+    def run(self, whole_grid: bool) -> str:
+        """All four parts. Returns why the grid was cut, or ''."""
+        if COMPILED and self.active.whole:
+            return self._run_compiled(whole_grid)
+        reason = self.anneal_up(whole_grid)
+        self.follow_down()
+        self.climb()
+        self.settle()
+        return reason
+
+    def _run_compiled(self, whole_grid: bool) -> str:
+        """The same by the compiled search, which serves where all features are one Block."""
+        from garrote._search import BlockSearch, CopiesError  # it takes its constants from this module
+
+        active, model = self.active, self.active.model
+        search = BlockSearch(
+            active.block.kernel,
+            active.block.screen,
+            self.grid,
+            active.start(0.0),
+            model.ridge,
+            model.beta,
+            self.tol,
+            self.max_iter,
+            self.lower,
+            self.most_selected,
+            self.wide,
+        )
+        self.cut = not whole_grid
+        search.anneal_up(whole_grid)
+        search.follow_down()
+        try:
+            search.climb()
+            search.settle()
+            settled = True
+        except CopiesError:
+            settled = False
+        active.n_iter += search.total_iter
+        active.n_factorizations += search.total_factorizations
+        self.best = [_point_of(search, k) for k in range(search.size)]
+        self.up, self.down, self.end = (
+            np.asarray(search.up)[: search.size].tolist(),
+            np.asarray(search.down)[: search.size].tolist(),
+            search.end,
+        )
+        if not settled:
+            self.climb()
+            self.settle()
+        if whole_grid or not search.overfitted:
+            return ""
+        return self.excess(search.n_selected, search.strong_mass, search.weak_mass)
 
     def anneal_up(self, whole_grid: bool) -> str:
         """Part 1. Returns why the grid was cut, or ''."""
@@ -266,17 +323,20 @@ class Search:
 
         Where X can interpolate y, E → 0 and F → −∞.
         """
-        n_samples = self.problem.n_samples
         if not math.isfinite(self.most_selected):
             return ""
         m = found.run.end.m
         selected = m[m > 0.5]
-        if len(selected) > self.most_selected:
-            return f"{len(selected)} features are selected from {n_samples:g} samples: the fit begins to interpolate"
-        if not found.at_rest:
+        if not found.at_rest and len(selected) <= self.most_selected:
             return "unselected features together begin to explain y, and no solution comes to rest"
         strong = float(selected.sum())
-        weak = float(m.sum()) - strong + found.outside_mass
+        return self.excess(len(selected), strong, float(m.sum()) - strong + found.outside_mass)
+
+    def excess(self, n_selected: float, strong: float, weak: float) -> str:
+        """What is too much of the selected features, or of the inclusion that the others hold, or ''."""
+        n_samples = self.problem.n_samples
+        if n_selected > self.most_selected:
+            return f"{n_selected:g} features are selected from {n_samples:g} samples: the fit begins to interpolate"
         if weak > max(strong, DIFFUSE * n_samples):
             return f"unselected features hold a total inclusion of {weak:.3g}, the selected ones {strong:.3g}"
         return ""
@@ -293,3 +353,11 @@ class Search:
             for values in (self.best, self.up, self.down):
                 values.pop()
         return "solutions of lower free energy hold more inclusion in unselected than in selected features" * dropped
+
+
+def _point_of(search: BlockSearch, k: int) -> Point:
+    """The compiled search's best point at the k-th γ."""
+    (theta, m, w, v, target), noise, free_energy, residual, branch, n_iter, n_factorizations, converged = search.point(k)
+    end = Energy(theta, m, w, v, noise, free_energy, target, residual)
+    run = Descent(end, n_iter, n_factorizations, converged)
+    return Point(Found(run, n_factorizations=n_factorizations), branch)

@@ -1,0 +1,36 @@
+from garrote._descent import BlockDescent
+from garrote._exchange import BlockScreen
+from garrote.arrays import Array
+
+class CopiesError(Exception): ...
+
+class BlockSearch:
+    up: Array
+    down: Array
+    size: int
+    end: int
+    total_iter: int
+    total_factorizations: int
+    overfitted: bool
+    n_selected: float
+    strong_mass: float
+    weak_mass: float
+    def __init__(
+        self,
+        descent: BlockDescent,
+        screen: BlockScreen,
+        grid: Array,
+        odds: Array,
+        ridge: float,
+        beta: float | None,
+        tol: float,
+        max_iter: int,
+        lower: float,
+        most_selected: float,
+        wide: bool,
+    ) -> None: ...
+    def anneal_up(self, whole_grid: bool) -> None: ...
+    def follow_down(self) -> None: ...
+    def climb(self) -> None: ...
+    def settle(self) -> None: ...
+    def point(self, k: int) -> tuple[Array, float, float, float, str, int, int, bool]: ...

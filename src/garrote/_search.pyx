@@ -1,0 +1,481 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The search over a grid of γ on one Block, compiled; :class:`garrote.search.Search` is the oracle.
+
+On small problems the descents take microseconds, and the search around them took as long as they. It is the same
+search, part by part and rule by rule; its numbers are those of garrote.search, garrote.exchange and garrote.ladder,
+where each is explained.
+"""
+
+from libc.math cimport INFINITY, exp, fabs, fmax, fmin, log, sqrt
+from libc.string cimport memcmp, memcpy, memset
+
+from garrote._descent cimport BlockDescent
+from garrote._exchange cimport Best, BlockScreen
+
+import numpy as np
+
+from garrote import energy, exchange, ladder, search
+
+cdef double DIFFUSE = search.DIFFUSE
+cdef double UNDECIDED = search.UNDECIDED
+cdef int MANY_UNDECIDED = search.MANY_UNDECIDED
+cdef int SWEEPS = search.SWEEPS
+cdef int CASCADE = search.CASCADE
+cdef int HIGHEST = search.HIGHEST
+cdef int SWAPS = search.SWAPS
+cdef double SLACK = exchange.SLACK
+cdef int MOVES = exchange.MOVES
+cdef int DEPTH = exchange.DEPTH
+cdef double SWITCHED = exchange.SWITCHED
+cdef double DECIDED = exchange.DECIDED
+cdef double CERTAIN = ladder.CERTAIN
+cdef int RUNG_SWAPS = ladder.SWAPS
+cdef int PAIRED = ladder.PAIRED
+cdef double COPIES = ladder.COPIES
+cdef double MOST_AGAINST = ladder.MOST_AGAINST
+cdef double LOWER = ladder.LOWER
+cdef double INTERPOLATED = energy.INTERPOLATED
+
+BRANCHES = ("up", "down", "neighbour", "exchange")
+cdef enum:
+    UP, DOWN, NEIGHBOUR, EXCHANGE
+
+cdef enum:
+    THETA, M, W, V, GOAL, ROWS  # of a point's state
+
+
+class CopiesError(Exception):
+    """Selected columns are copies of each other, or almost."""
+
+
+cdef class BlockSearch:
+    """The best point at each γ, and what each part of the search needs to remember.
+
+    Parts that meet selected columns which are copies of each other raise CopiesError: their screening needs a
+    pseudo-inverse, and the plain search can go on from the points that were found.
+    """
+
+    cdef:
+        BlockDescent descent
+        BlockScreen screen
+        int width, max_iter
+        double tol, lower, most_selected, n_samples, sigma2_y, ridge
+        bint wide, cut
+        const double[::1] grid
+        double[::1] odds, prior, start
+        unsigned char[::1] touched
+        double[:, ::1] state, followed
+        double[::1] energy, noise, residual
+        int[::1] branch, n_iter, n_factorizations, converged
+        int[::1] stamp, settled  # each point that is kept has a number
+        int[:, ::1] tried
+        int last_stamp
+        dict swapped
+        unsigned char[::1] selection
+        unsigned char[:, ::1] rungs, climbed
+        double[::1] rung_energy
+        int n_climbed
+        readonly double[::1] up, down
+        readonly int size, end, total_iter, total_factorizations
+        readonly bint overfitted
+        readonly double n_selected, strong_mass, weak_mass  # of the first point that overfits
+
+    def __init__(
+        self,
+        BlockDescent descent,
+        BlockScreen screen,
+        grid,
+        odds,
+        double ridge,
+        beta,
+        double tol,
+        int max_iter,
+        double lower,
+        double most_selected,
+        bint wide,
+    ):
+        cdef int n_gammas = len(grid), width = descent.width
+        self.descent, self.screen, self.width = descent, screen, width
+        self.grid, self.odds, self.ridge = grid, odds, ridge
+        self.tol, self.max_iter, self.lower = tol, max_iter, lower
+        self.most_selected, self.wide = most_selected, wide
+        self.n_samples, self.sigma2_y = descent.n_samples, descent.sigma2_y
+        descent.model(ridge, beta)
+        self.prior, self.start = np.empty((2, width))
+        self.touched = np.zeros(width, dtype=np.uint8)
+        self.state, self.followed = np.empty((n_gammas, ROWS * width)), np.empty((1, ROWS * width))
+        self.energy, self.noise, self.residual, self.up, self.down = np.zeros((5, n_gammas))
+        self.branch, self.n_iter, self.n_factorizations, self.converged, self.stamp, self.settled = np.zeros(
+            (6, n_gammas), dtype=np.intc
+        )
+        self.tried = np.zeros((n_gammas, 2), dtype=np.intc)
+        self.swapped = {}
+
+    def point(self, int k):
+        """The state θ, m, w, v, goal, then noise, F, residual, branch, steps, factorisations, converged at the k-th γ."""
+        return (
+            np.array(self.state[k]).reshape(ROWS, self.width),
+            self.noise[k],
+            self.energy[k],
+            self.residual[k],
+            BRANCHES[self.branch[k]],
+            self.n_iter[k],
+            self.n_factorizations[k],
+            bool(self.converged[k]),
+        )
+
+    # ---- points --------------------------------------------------------------------------------------------
+
+    cdef const double *row(self, int k, int which) noexcept nogil:
+        return &self.state[k, which * self.width]
+
+    cdef int descend(self, int k, const double *theta, int branch, const double *w, int beat) except -1 nogil:
+        """Solve at the k-th γ from θ and w; ``beat`` is the γ whose best point is to be beaten, or −1."""
+        cdef int i, selected = 0
+        cdef double most = self.most_selected if self.cut or k < self.end else INFINITY
+        self.set_prior(self.grid[k])
+        if branch == EXCHANGE:
+            for i in range(self.width):
+                selected += theta[i] > 0.0
+            most = fmin(most, selected + (CASCADE if self.additions_mean_something(self.grid[k]) else 0))
+        memcpy(&self.descent.gamma[0], &self.prior[0], self.width * sizeof(double))
+        self.descent.rival, self.descent.rival_energy = NULL, INFINITY
+        if beat >= 0:
+            self.descent.rival, self.descent.rival_energy = self.row(beat, M), self.energy[beat] - self.lower
+        self.descent.descend(theta, w, self.tol, self.max_iter, most, NULL)
+        self.total_iter += self.descent.n_iter
+        self.total_factorizations += self.descent.n_factorizations
+        return 0
+
+    cdef void set_prior(self, double gamma) noexcept nogil:
+        cdef int i
+        for i in range(self.width):
+            self.prior[i] = gamma + self.odds[i]
+
+    cdef void store(self, int k, int branch) noexcept nogil:
+        """The descent's end as the best point at the k-th γ."""
+        memcpy(&self.state[k, 0], &self.descent.theta[0], ROWS * self.width * sizeof(double))
+        self.energy[k], self.noise[k] = self.found_energy(), self.descent.noise[self.descent.at]
+        self.residual[k], self.branch[k] = self.descent.residual[self.descent.at], branch
+        self.n_iter[k], self.n_factorizations[k] = self.descent.n_iter, self.descent.n_factorizations
+        self.converged[k] = self.descent.converged
+        self.last_stamp += 1
+        self.stamp[k] = self.last_stamp
+
+    cdef double found_energy(self) noexcept nogil:
+        return self.descent.free_energy[self.descent.at]
+
+    cdef bint keep(self, int k, int branch) noexcept nogil:
+        cdef bint abandoned = not self.descent.converged and self.descent.n_iter < self.max_iter
+        if abandoned or self.found_energy() >= self.energy[k] - self.lower or self.overfits():
+            return False
+        self.store(k, branch)
+        return True
+
+    cdef bint overfits(self) noexcept nogil:
+        cdef int i, selected = 0
+        cdef double m, strong = 0.0, weak = 0.0
+        if self.most_selected == INFINITY:
+            return False
+        for i in range(self.width):
+            m = self.descent.m[i]
+            if m > 0.5:
+                selected += 1
+                strong += m
+            else:
+                weak += m
+        if not self.overfitted:
+            self.n_selected, self.strong_mass, self.weak_mass = selected, strong, weak
+        return selected > self.most_selected or weak > fmax(strong, DIFFUSE * self.n_samples)
+
+    cdef bint undecided(self, int k) noexcept nogil:
+        cdef int i, selected = 0, not_out = 0
+        cdef const double *m = self.row(k, M)
+        for i in range(self.width):
+            selected += m[i] > 0.5
+            not_out += m[i] > UNDECIDED
+        return not_out - selected > max(selected, MANY_UNDECIDED)
+
+    cdef bint same_selection(self, int k, int other) noexcept nogil:
+        cdef int i
+        cdef const double *one = self.row(k, THETA)
+        cdef const double *two = self.row(other, THETA)
+        for i in range(self.width):
+            if (one[i] > 0.0) != (two[i] > 0.0):
+                return False
+        return True
+
+    cdef bint additions_mean_something(self, double gamma) noexcept nogil:
+        return not self.wide or self.width * exp(gamma) < 1.0
+
+    # ---- parts 1 and 2: up and down ------------------------------------------------------------------------
+
+    def anneal_up(self, bint whole_grid):
+        cdef int k
+        self.cut = not whole_grid
+        with nogil:
+            self.set_prior(self.grid[0])
+            for k in range(<int>self.grid.shape[0]):
+                if k == 0:
+                    self.descend(k, &self.prior[0], UP, NULL, -1)
+                else:
+                    self.descend(k, self.row(k - 1, GOAL), UP, self.row(k - 1, W), -1)
+                self.overfitted = self.overfitted or self.overfits()
+                if self.overfitted and not whole_grid and k > 0:
+                    break
+                self.store(k, UP)
+                self.up[k] = self.down[k] = self.energy[k]
+                self.size = k + 1
+                if not self.overfitted:
+                    self.end = k + 1
+
+    def follow_down(self):
+        cdef int k
+        cdef bint following = False
+        cdef const double *above
+        with nogil:
+            for k in range(self.end - 2, -1, -1):
+                if not following and self.same_selection(k + 1, k):
+                    continue
+                above = &self.followed[0, 0] if following else self.row(k + 1, THETA)
+                self.descend(k, above, DOWN, above + W * self.width, -1)
+                following = False
+                if not self.descent.converged:
+                    continue
+                self.down[k] = self.found_energy()
+                following = not fabs(self.down[k] - self.up[k]) < self.lower
+                memcpy(&self.followed[0, 0], &self.descent.theta[0], ROWS * self.width * sizeof(double))
+                self.keep(k, DOWN)
+
+    # ---- part 3: climb -------------------------------------------------------------------------------------
+
+    def climb(self):
+        cdef int k, i, size, top = -1, most = 0
+        for k in range(self.end):
+            size = 0
+            for i in range(self.width):
+                size += self.row(k, THETA)[i] > 0.0
+            if size <= HIGHEST and size > most and not self.undecided(k):
+                top, most = k, size
+        if top < 0:
+            return
+        cdef int highest = most
+        if not self.wide:
+            highest = <int>fmax(most, fmin(fmin(most + CASCADE, HIGHEST), self.most_selected))
+        self.rungs = np.zeros((highest + 1, self.width), dtype=np.uint8)
+        self.climbed = np.empty((highest + 1, self.width), dtype=np.uint8)
+        self.selection = np.empty(self.width, dtype=np.uint8)
+        self.rung_energy = np.full(highest + 1, INFINITY)
+        self.rung_energy[0] = 0.5 * self.n_samples * log(self.sigma2_y)
+        with nogil:
+            self.find_rungs(top, highest)
+            self.try_rungs(highest)
+
+    cdef int find_rungs(self, int top, int highest) except -1 nogil:
+        """The best selections of every size."""
+        cdef int i
+        self.set_prior(0.0)
+        for i in range(self.width):
+            self.selection[i] = self.row(top, THETA)[i] > 0.0
+        self.n_climbed = 0
+        self.climb_from_selection(0, False)
+        self.climb_from_selection(highest, True)
+        if highest >= 2 and 2 <= self.width <= PAIRED:
+            self.select_best_pair()
+            self.climb_from_selection(highest, False)
+        return 0
+
+    cdef int climb_from_selection(self, int up_to, bint remember) except -1 nogil:
+        """Rung after rung, down to a single feature or up to a size, or to a rung that is remembered."""
+        cdef int tries, p, size, wanted
+        cdef Best found
+        while True:
+            self.look_at_selection()
+            for tries in range(RUNG_SWAPS):
+                if not self.screen.find_swap(&found, MOVES, NULL) or found.value[0] > -LOWER:
+                    break
+                self.selection[found.drop[0]], self.selection[found.add[0]] = False, True
+                self.look_at_selection()
+            size = self.screen.n_on
+            if self.screen.noise > INTERPOLATED * self.sigma2_y:
+                self.offer_rung(size, remember)
+            self.screen.find_best(&found, MOVES, up_to > 0, False)
+            wanted = -1
+            for p in range(found.size - 1, -1, -1):
+                if (found.add[p] if up_to else found.drop[p]) >= 0:
+                    wanted = p
+            if size == (up_to if up_to else 1) or wanted < 0 or (not remember and self.is_remembered()):
+                return 0
+            if up_to:
+                self.selection[found.add[wanted]] = True
+            else:
+                self.selection[found.drop[wanted]] = False
+
+    cdef int look_at_selection(self) except -1 nogil:
+        cdef int i
+        for i in range(self.width):
+            self.start[i] = CERTAIN if self.selection[i] else -CERTAIN
+        return self.look(&self.start[0])
+
+    cdef int look(self, const double *theta) except -1 nogil:
+        """Screen every move from θ."""
+        if not self.screen.look_at(theta, &self.prior[0], self.ridge):
+            with gil:
+                raise CopiesError
+        return 0
+
+    cdef void offer_rung(self, int size, bint remember) noexcept nogil:
+        cdef int i
+        cdef double value = 0.5 * self.n_samples * log(self.screen.noise)
+        for i in range(self.width):
+            if self.selection[i]:
+                value -= self.odds[i]
+        if value < self.rung_energy[size]:
+            self.rung_energy[size] = value
+            memcpy(&self.rungs[size, 0], &self.selection[0], self.width)
+        if remember:
+            memcpy(&self.climbed[self.n_climbed, 0], &self.selection[0], self.width)
+            self.n_climbed += 1
+
+    cdef bint is_remembered(self) noexcept nogil:
+        cdef int p
+        for p in range(self.n_climbed):
+            if memcmp(&self.climbed[p, 0], &self.selection[0], self.width) == 0:
+                return True
+        return False
+
+    cdef void select_best_pair(self) noexcept nogil:
+        """The two features with the lowest F, as garrote.ladder.best_pair."""
+        cdef int i, j, first = 0, second = 1
+        cdef double *scale = &self.start[0]
+        cdef double *against = &self.prior[0]
+        cdef double r, z, z_j, apart, noise, lowest = INFINITY, most = -INFINITY
+        for i in range(self.width):
+            scale[i] = 1.0 / sqrt(self.screen.chi[i] * (1.0 + self.ridge))
+            most = fmax(most, self.odds[i])
+        for i in range(self.width):
+            against[i] = exp(fmin(2.0 / self.n_samples * (most - self.odds[i]), MOST_AGAINST))
+        for i in range(self.width):
+            z = self.screen.b[i] * scale[i]
+            for j in range(i + 1, self.width):
+                r, z_j = self.screen.gram[i, j] * scale[i] * scale[j], self.screen.b[j] * scale[j]
+                apart = 1.0 - r * r
+                noise = self.sigma2_y
+                if apart >= COPIES:
+                    noise -= (z * z + z_j * z_j - 2.0 * r * z * z_j) / apart
+                noise = fmax(noise, INTERPOLATED * self.sigma2_y) * against[i] * against[j]
+                if noise < lowest:
+                    lowest, first, second = noise, i, j
+        self.set_prior(0.0)
+        memset(&self.selection[0], 0, self.width)
+        self.selection[first] = self.selection[second] = True
+
+    cdef int try_rungs(self, int highest) except -1 nogil:
+        """At each γ the rung that promises the lowest F, where that is not the best point's selection."""
+        cdef int k, i, size, best
+        cdef bint same
+        for k in range(self.end):
+            best = 0
+            for size in range(1, highest + 1):
+                if self.rung_energy[size] - self.grid[k] * size < self.rung_energy[best] - self.grid[k] * best:
+                    best = size
+            same = True
+            self.set_prior(self.grid[k])
+            for i in range(self.width):
+                same = same and (self.rungs[best, i] != 0) == (self.row(k, THETA)[i] > 0.0)
+                self.start[i] = CERTAIN if self.rungs[best, i] else self.prior[i]
+            if same:
+                continue
+            self.descend(k, &self.start[0], EXCHANGE, NULL, k)
+            if self.descent.noise[self.descent.at] >= INTERPOLATED * self.sigma2_y:
+                self.keep(k, EXCHANGE)
+        return 0
+
+    # ---- part 4: settle ------------------------------------------------------------------------------------
+
+    def settle(self):
+        cdef int k, sweep
+        cdef bint changed
+        with nogil:
+            for sweep in range(SWEEPS):
+                changed = False
+                for k in range(self.end - 1, -1, -1):
+                    changed |= self.try_neighbour(k, k + 1, 0)
+                    changed |= self.try_exchange(k)
+                for k in range(self.end):
+                    changed |= self.try_neighbour(k, k - 1, 1)
+                    changed |= self.try_exchange(k)
+                if not changed:
+                    break
+
+    cdef bint try_neighbour(self, int k, int neighbour, int side) except -1 nogil:
+        if not 0 <= neighbour < self.end:
+            return False
+        if self.tried[k, side] == self.stamp[neighbour] or self.same_selection(k, neighbour):
+            return False
+        self.tried[k, side] = self.stamp[neighbour]
+        self.descend(k, self.row(neighbour, THETA), NEIGHBOUR, self.row(neighbour, W), k)
+        return self.keep(k, NEIGHBOUR)
+
+    cdef bint try_exchange(self, int k) except -1 nogil:
+        cdef bint changed = False
+        while self.settled[k] != self.stamp[k] and not self.undecided(k):
+            self.settled[k] = self.stamp[k]
+            changed |= self.try_moves(k, self.count_selection(k) <= SWAPS)
+        return changed
+
+    cdef int count_selection(self, int k) except -1 nogil:
+        """How often the selection of the k-th point was looked at, this time included."""
+        cdef int count
+        with gil:
+            selection = (np.asarray(self.state[k, : self.width]) > 0.0).tobytes()
+            count = self.swapped[selection] = self.swapped.get(selection, 0) + 1
+        return count
+
+    cdef bint try_moves(self, int k, bint swaps) except -1 nogil:
+        """Solve the most promising moves from the k-th point, until one lowers F."""
+        cdef int p
+        cdef Best found
+        cdef double gamma = self.grid[k]
+        self.set_prior(gamma)
+        self.look(self.row(k, THETA))
+        self.screen.find_best(&found, MOVES, self.additions_mean_something(gamma), swaps)
+        for p in range(found.size):
+            if found.value[p] < SLACK and (self.is_decided(k, found.drop[p]) or self.is_decided(k, found.add[p])):
+                memcpy(&self.start[0], self.row(k, THETA), self.width * sizeof(double))
+                self.switch(found.drop[p], found.add[p])
+                if self.try_start(k):
+                    return True
+        return swaps and self.try_chain(k)
+
+    cdef bint is_decided(self, int k, int i) noexcept nogil:
+        return i >= 0 and fabs(self.row(k, THETA)[i]) >= DECIDED
+
+    cdef void switch(self, int drop, int add) noexcept nogil:
+        if drop >= 0:
+            self.start[drop] = fmin(-SWITCHED, self.prior[drop])
+        if add >= 0:
+            self.start[add] = SWITCHED
+
+    cdef bint try_start(self, int k) except -1 nogil:
+        self.descend(k, &self.start[0], EXCHANGE, self.row(k, W), k)
+        return self.keep(k, EXCHANGE)
+
+    cdef bint try_chain(self, int k) except -1 nogil:
+        """Starts that differ by two swaps and more."""
+        cdef int depth
+        cdef Best found
+        cdef double total = 0.0
+        memset(&self.touched[0], 0, self.width)
+        memcpy(&self.start[0], self.row(k, THETA), self.width * sizeof(double))
+        for depth in range(DEPTH):
+            if depth:
+                self.look(&self.start[0])
+            if not self.screen.find_swap(&found, MOVES, &self.touched[0]):
+                return False
+            total += found.value[0]
+            self.switch(found.drop[0], found.add[0])
+            self.touched[found.drop[0]] = self.touched[found.add[0]] = True
+            if depth and total < SLACK and self.try_start(k):
+                return True
+        return False
