@@ -35,7 +35,7 @@ cdef double LOST_DIGITS = 2.2e-15
 cdef double ACCURATE = 1e-13
 cdef double TWO_PI = 6.283185307179586
 #: Inclusion above which a feature is strong. (At half of it there are fewer steps, but dearer ones.)
-cdef double STRONG = 0.1
+cdef double STRONG = 0.2
 cdef double WEAK = log(STRONG / (1.0 - STRONG)) + 1e-9
 #: After so many steps, weak features whose last change is at least this fraction of the largest are solved jointly too.
 cdef int PATIENCE = 10
@@ -67,6 +67,7 @@ cdef double FORESEEN = 0.25
 #: Weak features are visited so many at a time.
 cdef enum:
     PANEL = 16
+    GROUP = 4
 #: Columns with more rows than this are not copied: long ones need no help from the cache.
 cdef int LONG = 2048
 #: Changes of a weak contribution smaller than this, relative to the noise, wait.
@@ -396,6 +397,7 @@ cdef class BlockDescent:
                 if not self.is_strong[p]:
                     change = self.settle(p, self.correlation(p, self.e), keep_m)
                     self.remove(p, change, self.e)
+                    self.follow_noise()
         memcpy(&self.base[0], &self.e[0], self.base.shape[0] * sizeof(double))
         self.add_strong(self.at, 1.0, self.base)
         self.measure_base()
@@ -403,7 +405,7 @@ cdef class BlockDescent:
 
     cdef void visit_panel(self, int first, int size, bint keep_m) noexcept nogil:
         """The same for neighbouring columns, whose correlations are found together and kept up to date by χ."""
-        cdef int p, q
+        cdef int p, q, group, last
         cdef double one = 1.0, zero = 0.0, minus = -1.0
         cdef double c[PANEL]
         cdef double change[PANEL]
@@ -411,16 +413,17 @@ cdef class BlockDescent:
         cdef const double *chi
         cdef bint felt = False
         dgemv("T", &self.rows, &size, &one, columns, &self.rows, &self.e[0], &ONE, &zero, c, &ONE)
-        for p in range(size):
-            change[p] = 0.0
-            if self.is_strong[first + p]:
-                continue
-            change[p] = self.settle(first + p, c[p], keep_m)
-            if change[p] != 0.0:
-                felt = True
-                chi = &self.gram[first + p, first]
-                for q in range(p + 1, size):
-                    c[q] -= change[p] * chi[q]
+        for group in range((size + GROUP - 1) // GROUP):
+            last = min((group + 1) * GROUP, size)
+            for p in range(group * GROUP, last):
+                change[p] = 0.0 if self.is_strong[first + p] else self.settle(first + p, c[p], keep_m)
+            self.follow_noise()
+            for p in range(group * GROUP, last):
+                if change[p] != 0.0:
+                    felt = True
+                    chi = &self.gram[first + p, first]
+                    for q in range(last, size):
+                        c[q] -= change[p] * chi[q]
         if felt:
             dgemv("N", &self.rows, &size, &minus, columns, &self.rows, change, &ONE, &one, &self.e[0], &ONE)
 
@@ -446,10 +449,13 @@ cdef class BlockDescent:
             change = 0.0
         self.theta[i], self.m[i], self.w[i] = theta, m, w
         self.running_noise += (d - m * chi) * m * w * w - change * (2.0 * c - change * chi)
-        if not self.fixed_beta:
-            self.running_beta = 1.0 / fmax(self.running_noise, NOISE_FLOOR * self.sigma2_y)
         self.add_weak(i)
         return change
+
+    cdef void follow_noise(self) noexcept nogil:
+        """β, as the weak features change what is left of y."""
+        if not self.fixed_beta:
+            self.running_beta = 1.0 / fmax(self.running_noise, NOISE_FLOOR * self.sigma2_y)
 
     # ---- the strong features -------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from garrote import energy, exchange, ladder, search
 
+cdef double FORESIGHT = search.FORESIGHT
 cdef double DIFFUSE = search.DIFFUSE
 cdef double UNDECIDED = search.UNDECIDED
 cdef int MANY_UNDECIDED = search.MANY_UNDECIDED
@@ -62,9 +63,10 @@ cdef class BlockSearch:
         double tol, lower, most_selected, n_samples, sigma2_y, ridge
         bint wide, cut
         const double[::1] grid
-        double[::1] odds, prior, start
+        double[::1] odds, prior, start, start_w
         unsigned char[::1] touched
-        double[:, ::1] state, followed
+        double[:, ::1] state
+        double[::1] above, beyond  # the last two states of a branch that is followed down
         double[::1] energy, noise, residual
         int[::1] branch, n_iter, n_factorizations, converged
         int[::1] stamp, settled  # each point that is kept has a number
@@ -101,9 +103,10 @@ cdef class BlockSearch:
         self.most_selected, self.wide = most_selected, wide
         self.n_samples, self.sigma2_y = descent.n_samples, descent.sigma2_y
         descent.model(ridge, beta)
-        self.prior, self.start = np.empty((2, width))
+        self.prior, self.start, self.start_w = np.empty((3, width))
         self.touched = np.zeros(width, dtype=np.uint8)
-        self.state, self.followed = np.empty((n_gammas, ROWS * width)), np.empty((1, ROWS * width))
+        self.state = np.empty((n_gammas, ROWS * width))
+        self.above, self.beyond = np.empty((2, ROWS * width))
         self.energy, self.noise, self.residual, self.up, self.down = np.zeros((5, n_gammas))
         self.branch, self.n_iter, self.n_factorizations, self.converged, self.stamp, self.settled = np.zeros(
             (6, n_gammas), dtype=np.intc
@@ -196,14 +199,22 @@ cdef class BlockSearch:
             not_out += m[i] > UNDECIDED
         return not_out - selected > max(selected, MANY_UNDECIDED)
 
-    cdef bint same_selection(self, int k, int other) noexcept nogil:
+    cdef bint same_selection(self, const double *theta, const double *other) noexcept nogil:
         cdef int i
-        cdef const double *one = self.row(k, THETA)
-        cdef const double *two = self.row(other, THETA)
         for i in range(self.width):
-            if (one[i] > 0.0) != (two[i] > 0.0):
+            if (theta[i] > 0.0) != (other[i] > 0.0):
                 return False
         return True
+
+    cdef void predict(self, int k, const double *near, int at, const double *far, int beyond) noexcept nogil:
+        """A start at the k-th γ from the states of two others on the same branch."""
+        cdef int i
+        cdef double ratio = (self.grid[k] - self.grid[at]) / (self.grid[at] - self.grid[beyond])
+        for i in range(self.width):
+            self.start[i] = near[i] + fmin(fmax(ratio * (near[i] - far[i]), -FORESIGHT), FORESIGHT)
+        near, far = near + W * self.width, far + W * self.width
+        for i in range(self.width):
+            self.start_w[i] = near[i] + ratio * (near[i] - far[i])
 
     cdef bint additions_mean_something(self, double gamma) noexcept nogil:
         return not self.wide or self.width * exp(gamma) < 1.0
@@ -218,6 +229,9 @@ cdef class BlockSearch:
             for k in range(<int>self.grid.shape[0]):
                 if k == 0:
                     self.descend(k, &self.prior[0], UP, NULL, -1)
+                elif k > 1 and self.same_selection(self.row(k - 1, THETA), self.row(k - 2, THETA)):
+                    self.predict(k, self.row(k - 1, THETA), k - 1, self.row(k - 2, THETA), k - 2)
+                    self.descend(k, &self.start[0], UP, &self.start_w[0], -1)
                 else:
                     self.descend(k, self.row(k - 1, GOAL), UP, self.row(k - 1, W), -1)
                 self.overfitted = self.overfitted or self.overfits()
@@ -230,21 +244,26 @@ cdef class BlockSearch:
                     self.end = k + 1
 
     def follow_down(self):
-        cdef int k
+        cdef int k, size = ROWS * self.width * sizeof(double)
         cdef bint following = False
-        cdef const double *above
         with nogil:
             for k in range(self.end - 2, -1, -1):
-                if not following and self.same_selection(k + 1, k):
-                    continue
-                above = &self.followed[0, 0] if following else self.row(k + 1, THETA)
-                self.descend(k, above, DOWN, above + W * self.width, -1)
+                if not following:
+                    if self.same_selection(self.row(k + 1, THETA), self.row(k, THETA)):
+                        continue
+                    memcpy(&self.above[0], self.row(k + 1, THETA), size)
+                if following and self.same_selection(&self.above[0], &self.beyond[0]):
+                    self.predict(k, &self.above[0], k + 1, &self.beyond[0], k + 2)
+                    self.descend(k, &self.start[0], DOWN, &self.start_w[0], -1)
+                else:
+                    self.descend(k, &self.above[0], DOWN, &self.above[W * self.width], -1)
                 following = False
                 if not self.descent.converged:
                     continue
                 self.down[k] = self.found_energy()
                 following = not fabs(self.down[k] - self.up[k]) < self.lower
-                memcpy(&self.followed[0, 0], &self.descent.theta[0], ROWS * self.width * sizeof(double))
+                memcpy(&self.beyond[0], &self.above[0], size)
+                memcpy(&self.above[0], &self.descent.theta[0], size)
                 self.keep(k, DOWN)
 
     # ---- part 3: climb -------------------------------------------------------------------------------------
@@ -411,7 +430,9 @@ cdef class BlockSearch:
     cdef bint try_neighbour(self, int k, int neighbour, int side) except -1 nogil:
         if not 0 <= neighbour < self.end:
             return False
-        if self.tried[k, side] == self.stamp[neighbour] or self.same_selection(k, neighbour):
+        if self.tried[k, side] == self.stamp[neighbour]:
+            return False
+        if self.same_selection(self.row(k, THETA), self.row(neighbour, THETA)):
             return False
         self.tried[k, side] = self.stamp[neighbour]
         self.descend(k, self.row(neighbour, THETA), NEIGHBOUR, self.row(neighbour, W), k)

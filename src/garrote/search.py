@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -52,6 +52,9 @@ MANY_UNDECIDED = 50
 #: The best selections of each size are looked for up to this size.
 HIGHEST = 64
 
+#: θ is foreseen to change by so much at most from one γ to the next.
+FORESIGHT = 2.0
+
 #: At so many γ the swaps of one selection are tried.
 SWAPS = 3
 
@@ -61,6 +64,13 @@ UNSEEN = 1.0
 #: F must drop by this to count as another solution; with a working set it is known less exactly.
 LOWER = 1e-7
 LOWER_OF_WORKING_SET = 1e-3
+
+
+class Start(NamedTuple):
+    """Where a descent begins."""
+
+    theta: Array
+    w: Array | None
 
 
 @dataclass(slots=True, eq=False)
@@ -77,6 +87,10 @@ class Point:
     @property
     def theta(self) -> Array:
         return self.found.run.end.theta
+
+    @property
+    def w(self) -> Array:
+        return self.found.run.end.w
 
     @property
     def free_energy(self) -> float:
@@ -111,7 +125,7 @@ class Search:
         self._swapped: Counter[bytes] = Counter()
 
     def descend(
-        self, k: int, theta: Array, branch: str, *, near: Point | None = None, beat: Point | None = None
+        self, k: int, theta: Array, branch: str, *, near: Start | Point | None = None, beat: Point | None = None
     ) -> Point:
         """Solve at the k-th γ from θ, near some point; no pass over X is spent on one that will not beat another."""
 
@@ -133,7 +147,7 @@ class Search:
         found = self.active.descend(
             gamma,
             theta,
-            w=None if near is None else near.found.run.end.w,
+            w=None if near is None else near.w,
             give_up=give_up,
             tol=self.tol,
             max_iter=self.max_iter,
@@ -197,9 +211,9 @@ class Search:
     def anneal_up(self, whole_grid: bool) -> str:
         """Part 1. Returns why the grid was cut, or ''."""
         self.cut = not whole_grid
-        theta, point, reason = self.active.start(float(self.grid[0])), None, ""
+        start, reason = Start(self.active.start(float(self.grid[0])), None), ""
         for k in range(len(self.grid)):
-            point = self.descend(k, theta, "up", near=point)
+            point = self.descend(k, start.theta, "up", near=start)
             reason = reason or self.overfits(point.found)
             if reason and not whole_grid and self.best:
                 break
@@ -207,19 +221,25 @@ class Search:
             self.up.append(point.free_energy)
             if not reason:
                 self.end = k + 1
-            theta = point.found.run.end.target
+            start = Start(point.found.run.end.target, point.w)
+            if k and k + 1 < len(self.grid) and point.same_selection(self.best[k - 1]):
+                start = self.predicted(k + 1, point, k, self.best[k - 1], k - 1)
         self.tidy()
         return "" if whole_grid else reason
 
     def follow_down(self) -> None:
         """Part 2."""
         self.down = list(self.up)
-        branch = None  #: the point above, where there is a branch to follow
+        branch = beyond = None  #: the point above and the next one, where there is a branch to follow
         for k in range(self.end - 2, -1, -1):
             if branch is None and self.best[k + 1].same_selection(self.best[k]):
                 continue  # no jump here: the branches have merged
             above = branch or self.best[k + 1]
-            point = self.descend(k, above.theta, "down", near=above)
+            start: Start | Point = above
+            if branch is not None and beyond is not None and above.same_selection(beyond):
+                start = self.predicted(k, above, k + 1, beyond, k + 2)
+            point = self.descend(k, start.theta, "down", near=start)
+            beyond = above
             if not point.found.run.converged:  # abandoned: there is no branch here
                 branch = None
                 continue
@@ -227,6 +247,14 @@ class Search:
             self.down[k] = point.free_energy
             branch = None if merged else point
             self.keep(k, point)
+
+    def predicted(self, k: int, near: Point, at: int, far: Point, beyond: int) -> Start:
+        """A start at the k-th γ from two points on the same branch."""
+        if len(near.theta) != len(far.theta):  # the working set grew
+            return Start(near.theta, near.w)
+        ratio = float((self.grid[k] - self.grid[at]) / (self.grid[at] - self.grid[beyond]))
+        step = np.clip(ratio * (near.theta - far.theta), -FORESIGHT, FORESIGHT)
+        return Start(near.theta + step, near.w + ratio * (near.w - far.w))
 
     def climb(self) -> None:
         """Part 3."""
