@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from searches import Descents, found, one_in, random_search, search, several_in
 
 import garrote.search
@@ -106,15 +107,31 @@ def test_annealing_gives_up_where_the_path_will_end(monkeypatch):
 
 def test_annealing_begins_at_the_prior_and_goes_on_from_where_each_point_aims(monkeypatch):
     tries = random_search(30, 3)
-    ends = {k: [found([0.9, 0.1, 0.1], free_energy=9.0 - k, target=[k, -k, 0.0])] for k in range(4)}
+    one, other = [0.9, 0.1, 0.1], [0.1, 0.9, 0.1]
+    ends = {k: [found(other if k % 2 else one, free_energy=9.0 - k, target=[k, -k, 0.0])] for k in range(4)}
     descents = Descents(tries, monkeypatch, ends)
     assert tries.anneal_up(False) == ""
     assert [(k, branch) for k, _, branch, _ in descents.asked] == [(k, "up") for k in range(4)]
     starts = [theta.tolist() for _, theta, _, _ in descents.asked]
     assert starts == [[-5.0] * 3, [0.0, 0.0, 0.0], [1.0, -1.0, 0.0], [2.0, -2.0, 0.0]]
-    assert descents.near == [None, *tries.best[:3]]
+    assert descents.near[0].w is None
+    for near, point in zip(descents.near[1:], tries.best[:3], strict=True):
+        assert near.w is point.w
     assert tries.up == [point.free_energy for point in tries.best] == [9.0, 8.0, 7.0, 6.0]
     assert tries.end == 4
+
+
+def test_annealing_foresees_a_point_from_two_of_the_same_selection(monkeypatch):
+    tries = random_search(30, 3, grid=(-5.0, -4.0, -2.0, -1.0))
+    thetas = {0: [1.0, -3.0, -1.0], 1: [1.5, -4.0, -0.9], 2: [2.0, -1.0, 0.1], 3: [2.0, -1.0, 0.2]}
+    Descents(tries, monkeypatch, {k: [found(expit(theta), free_energy=9.0 - k)] for k, theta in thetas.items()})
+    descents = tries.descend
+    tries.anneal_up(False)
+    # twice the step from −5 to −4, but θ changes by 2 at most; then the selection has changed
+    np.testing.assert_allclose(descents.asked[2][1], [2.5, -6.0, -0.7])
+    w = expit(np.array([thetas[0], thetas[1]]))  # of these points w is m
+    np.testing.assert_allclose(descents.near[2].w, 3.0 * w[1] - 2.0 * w[0])
+    np.testing.assert_allclose(descents.asked[3][1], expit(thetas[2]))
 
 
 OVERFITS = "11 features are selected from 21 samples: the fit begins to interpolate"
@@ -167,11 +184,19 @@ def test_a_branch_is_followed_down_from_a_jump_until_it_merges(monkeypatch):
     ends = {2: [lower := one_in(1, 6.5)], 1: [higher := one_in(1, 8.5)], 0: [one_in(0, 9.0 + 0.5e-7)]}
     tries, descents = descended(monkeypatch, best, ends)
     assert descents.where == [2, 1, 0]
-    assert descents.near == [best[3], lower, higher]
-    for (_, theta, _, _), above in zip(descents.asked, descents.near, strict=True):
+    for (_, theta, _, _), near, above in zip(descents.asked, descents.near, [best[3], lower, higher], strict=True):
         np.testing.assert_array_equal(theta, above.theta)
+        np.testing.assert_array_equal(near.w, above.w)
     assert tries.down == [9.0 + 0.5e-7, 8.5, 6.5, 6.0]
     assert tries.best == [best[0], best[1], lower, best[3]]
+
+
+def test_a_branch_goes_on_as_it_came(monkeypatch):
+    best = [one_in(0, 9.0), one_in(0, 8.0), one_in(0, 7.0), one_in(1, 6.0)]
+    next_one = Point(found([0.1, 0.8, 0.1], free_energy=6.5), "down")
+    _, descents = descended(monkeypatch, best, {2: [next_one], 1: [one_in(1, 8.5)], 0: [one_in(1, 9.5)]})
+    np.testing.assert_allclose(descents.asked[1][1], 2.0 * next_one.theta - best[3].theta)
+    np.testing.assert_allclose(descents.near[1].w, 2.0 * next_one.w - best[3].w)
 
 
 def test_where_nothing_jumped_nothing_is_followed(monkeypatch):

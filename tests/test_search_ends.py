@@ -8,6 +8,7 @@ import pytest
 from searches import found, one_in, random_search, search, several_in
 from sklearn.exceptions import ConvergenceWarning
 
+import garrote.search
 from garrote import garrote_path
 from garrote.datasets import example2, sparse_regression
 from garrote.path import Path, trace
@@ -164,7 +165,8 @@ def rising(monkeypatch):
         self.up, self.down = [3.0, 2.0, 2.5], [3.5, 2.0, 2.5]
         return "" if whole_grid else "for a reason"
 
-    for part in ("follow_down", "settle"):
+    monkeypatch.setattr(garrote.search, "COMPILED", False)
+    for part in ("follow_down", "climb", "settle"):
         monkeypatch.setattr(Search, part, lambda self: None)
     monkeypatch.setattr(Search, "anneal_up", anneal_up)
 
@@ -267,8 +269,11 @@ def test_the_cost_of_a_path_is_that_of_its_descents(monkeypatch):
         runs.append(result := descend(self, *args, **others))
         return result
 
+    whole = garrote_path(X, y, gammas=4)
+    monkeypatch.setattr(garrote.search, "COMPILED", False)
     monkeypatch.setattr(WorkingSet, "descend", counted)
     path = garrote_path(X, y, gammas=4)
+    assert (path.n_iter, path.n_factorizations) == (whole.n_iter, whole.n_factorizations)
     assert path.n_iter == sum(result.run.n_iter for result in runs)
     assert path.n_factorizations == sum(result.run.n_factorizations for result in runs)
     assert path.n_passes == 0

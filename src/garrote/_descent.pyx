@@ -14,12 +14,12 @@ the number of features. Where many features are undecided, Newton's equations ar
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport exp, fabs, fmax, fmin, log, log1p, sqrt
+from libc.math cimport fabs, fmax, fmin, log, log1p, sqrt
 from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport daxpy, ddot, dgemv, dsyrk, dtrsv
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
-from garrote._columns cimport dot_column, move_column, sigmoid
+from garrote._columns cimport dot_column, exponential, move_column, sigmoid
 
 import numpy as np
 
@@ -82,12 +82,12 @@ cdef inline double bernoulli(double theta, double m, double gamma) noexcept nogi
     """One feature's −γm + m log m + (1 − m) log(1 − m)."""
     if m < 1e-3:
         return m * (theta - gamma) - m * (1.0 + m * (0.5 + m * (1.0 / 3.0 + m * (0.25 + 0.2 * m))))
-    return m * (theta - gamma) - fmax(theta, 0.0) - log1p(exp(-fabs(theta)))
+    return m * (theta - gamma) - max(theta, 0.0) - log1p(exponential(-fabs(theta)))
 
 
 cdef inline double off_aim(double aim, double theta, double m) noexcept nogil:
     """How far one feature's m is from Eq. (m), weighted as in garrote.energy."""
-    return fabs(sigmoid(aim) - m) * fmax(fabs(aim - theta), 1.0)
+    return fabs(sigmoid(aim) - m) * max(fabs(aim - theta), 1.0)
 
 
 cdef inline void solve_factorized(int n, double *L, double *x) noexcept nogil:
@@ -441,7 +441,7 @@ cdef class BlockDescent:
             theta = self.goal[i]
             m = sigmoid(theta)
         self.moved[i] = fabs(m - self.m[i])
-        self.largest = fmax(self.largest, self.moved[i])
+        self.largest = max(self.largest, self.moved[i])
         change = m * w - self.v[i]
         if change * change * chi * beta > UNFELT * UNFELT:
             self.v[i] = m * w
@@ -594,8 +594,8 @@ cdef class BlockDescent:
             i = self.strong[p]
             d = self.chi[i] * (1.0 + self.ridge)
             aim = self.aim(i, beta, self.s_w[k, p])
-            self.s_goal[k, p] = fmin(aim, THETA_MAX)
-            self.residual[k] = fmax(self.residual[k], off_aim(aim, self.s_theta[k, p], self.s_m[k, p]))
+            self.s_goal[k, p] = min(aim, THETA_MAX)
+            self.residual[k] = max(self.residual[k], off_aim(aim, self.s_theta[k, p], self.s_m[k, p]))
             self.free_energy[k] += bernoulli(self.s_theta[k, p], self.s_m[k, p], self.gamma[i])
 
     cdef bint refine(self, int k) noexcept nogil:
@@ -779,5 +779,5 @@ cdef class BlockDescent:
             if not self.is_strong[i]:
                 self.w[i] = (c[i] + self.chi[i] * self.v[i]) / (self.chi[i] * (1.0 + self.ridge))
                 aim = self.aim(i, beta, self.w[i])
-                self.goal[i] = fmin(aim, THETA_MAX)
-                self.residual[k] = fmax(self.residual[k], off_aim(aim, self.theta[i], self.m[i]))
+                self.goal[i] = min(aim, THETA_MAX)
+                self.residual[k] = max(self.residual[k], off_aim(aim, self.theta[i], self.m[i]))

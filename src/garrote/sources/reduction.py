@@ -120,9 +120,11 @@ def condense(
 ) -> tuple[Any, Array, Any, Sequence[Split]]:
     """Few rows in the place of very many in memory, for the rows of every part of every split: one pass over X."""
     n_samples, n_features = design.shape
-    group, n_groups = row_groups(n_samples, splits)
     n_rows = n_features + 2
-    if not splits or design.remote or n_features > Samples.ONE_BLOCK or n_samples < FEWER * n_groups * n_rows:
+    if not splits or design.remote or n_features > Samples.ONE_BLOCK:
+        return design, y, sample_weight, splits
+    group, n_groups = row_groups(n_samples, splits)
+    if n_samples < FEWER * n_groups * n_rows:
         return design, y, sample_weight, splits
     y = check_outputs(y, n_samples)
     weights = np.ones(n_samples) if sample_weight is None else check_weights(sample_weight, y)
