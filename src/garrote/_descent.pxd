@@ -28,6 +28,9 @@ cdef class BlockDescent:
         const double *rival  # the inclusions of a solution that is to be beaten, or NULL
         double rival_energy
         double[::1] moved
+        double[::1] seen, seen_w, slide, slide_w, safe  # θ and w at the last step, their last changes, and a copy
+        double ratio
+        int n_seen
         double[:, ::1] s_theta, s_m, s_w, s_v, s_goal, s_root_m, s_slack, chol  # of the strong ones, at both points
         double noise[2]
         double free_energy[2]
@@ -49,11 +52,14 @@ cdef class BlockDescent:
             self, const double *theta, const double *w, double tol, int max_iter, double most, double *trace
         ) except -1 nogil
         bint at_rest(self, double weak_change, double before, double tol) noexcept nogil
+        bint slides(self) noexcept nogil
+        void leap(self) noexcept nogil
         int selected(self) noexcept nogil
         bint at_rival(self) noexcept nogil
         bint hopeless(self) noexcept nogil
         void scatter(self) noexcept nogil
         void choose_strong(self) noexcept nogil
+        void sum_weak(self) noexcept nogil
         void add_weak(self, int i) noexcept nogil
         void promote(self, double largest) noexcept nogil
         void scatter_if_any(self) noexcept nogil

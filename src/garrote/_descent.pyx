@@ -40,6 +40,10 @@ cdef double WEAK = log(STRONG / (1.0 - STRONG)) + 1e-9
 #: After so many steps, weak features whose last change is at least this fraction of the largest are solved jointly too.
 cdef int PATIENCE = 10
 cdef double SLOW = 0.3
+#: A descent slides when each of its steps is such a fraction of the one before, at an angle with at least this cosine.
+cdef double SLOWEST = 0.15
+cdef double FASTEST = 0.98
+cdef double STRAIGHT = 0.9
 #: Visits to the weak features before the first step, where their w are not known.
 cdef int WARM = 2
 #: A descent has come to a rival when no inclusion differs by more than this.
@@ -112,7 +116,8 @@ cdef class BlockDescent:
         self.base, self.e = np.empty((2, self.rows if self.has_root else width))
         self.strong, self.local = np.empty((2, width), dtype=np.intc)
         self.is_strong, self.promoted = np.zeros((2, width), dtype=np.int8)
-        self.moved = np.zeros(width)
+        self.moved, self.seen, self.seen_w, self.slide, self.slide_w = np.zeros((5, width))
+        self.safe = np.empty(4 * width)
         self.s_theta, self.s_m, self.s_w, self.s_v, self.s_goal, self.s_root_m, self.s_slack = np.empty((7, 2, width))
         self.chol = np.empty((2, width * width))
         self.inverse, self.hessian = np.empty((2, width * width))
@@ -170,7 +175,7 @@ cdef class BlockDescent:
         """As ``run``, for the γ, model and rival that are set; a trace is written if there is one."""
         cdef int i
         cdef double before, weak_change = 0.0, unheard = 0.0
-        self.n_iter, self.n_factorizations, self.at, self.finished = 0, 0, 0, False
+        self.n_iter, self.n_factorizations, self.at, self.finished, self.n_seen = 0, 0, 0, False, 0
         for i in range(self.width):
             self.promoted[i] = False
             self.theta[i] = theta[i]
@@ -198,6 +203,10 @@ cdef class BlockDescent:
             self.converged = self.at_rest(weak_change, before, tol)
             if self.converged or self.n_iter >= max_iter or self.selected() > most or self.at_rival():
                 break
+            if self.risen:
+                self.n_seen = 0
+            elif self.n_strong < self.width and self.slides():
+                self.leap()
             self.newton(self.at)
             if self.rival != NULL and self.hopeless():
                 break
@@ -231,6 +240,49 @@ cdef class BlockDescent:
         self.finished = self.residual[self.at] <= tol
         return self.finished
 
+    cdef bint slides(self) noexcept nogil:
+        """Whether θ came by two steps in the same direction, the second a fraction of the first: a geometric series."""
+        cdef int i, p
+        cdef double first = 0.0, second = 0.0, both = 0.0, weight, change
+        self.scatter()
+        for i in range(self.width):
+            change, weight = self.theta[i] - self.seen[i], self.m[i] * (1.0 - self.m[i])
+            first += weight * self.slide[i] * self.slide[i]
+            second += weight * change * change
+            both += weight * self.slide[i] * change
+            self.slide[i], self.slide_w[i] = change, self.w[i] - self.seen_w[i]
+            self.seen[i], self.seen_w[i] = self.theta[i], self.w[i]
+        self.n_seen += 1
+        if self.n_seen < 3:
+            return False
+        self.ratio = both / first
+        return SLOWEST < self.ratio < FASTEST and both * both > STRAIGHT * STRAIGHT * first * second
+
+    cdef void leap(self) noexcept nogil:
+        """Go to the limit of the geometric series, if F is lower there."""
+        cdef int i, p, k = self.at, trial = 1 - self.at
+        cdef double rest = self.ratio / (1.0 - self.ratio)
+        self.n_seen = 0
+        memcpy(&self.safe[0], &self.theta[0], 4 * self.width * sizeof(double))  # θ, m, w, v
+        for i in range(self.width):
+            if not self.is_strong[i]:
+                self.theta[i] = min(self.theta[i] + rest * self.slide[i], WEAK)
+                self.m[i] = sigmoid(self.theta[i])
+                self.w[i] += rest * self.slide_w[i]
+                self.v[i] = self.m[i] * self.w[i]
+        for p in range(self.n_strong):
+            self.s_theta[trial, p] = self.s_theta[k, p] + rest * self.slide[self.strong[p]]
+        self.sum_weak()
+        self.rebuild_base()
+        self.evaluate(trial, False)
+        if self.free_energy[trial] <= self.free_energy[k] + self.rounding_error(k):
+            self.at = trial
+            return
+        memcpy(&self.theta[0], &self.safe[0], 4 * self.width * sizeof(double))
+        self.sum_weak()
+        self.rebuild_base()
+        self.evaluate(k, True)
+
     cdef int selected(self) noexcept nogil:
         cdef int p, count = 0
         for p in range(self.n_strong):
@@ -246,7 +298,7 @@ cdef class BlockDescent:
             if fabs(self.s_m[k, p] - self.rival[self.strong[p]]) > HOME:
                 return False
         for i in range(self.width):
-            if not self.is_strong[i] and self.rival[i] > STRONG + HOME:
+            if not self.is_strong[i] and fabs(self.m[i] - self.rival[i]) > HOME:
                 return False
         return True
 
@@ -274,16 +326,13 @@ cdef class BlockDescent:
         """Split the features anew, and solve for the strong ones as they are."""
         cdef int i, n = 0, heaviest = 0
         self.scatter_if_any()
-        self.weak_spread, self.weak_bernoulli, self.weak_out = 0.0, 0.0, 1.0
         for i in range(self.width):
             self.is_strong[i] = self.promoted[i] or self.m[i] > STRONG
             if self.m[i] > self.m[heaviest]:
                 heaviest = i
         self.is_strong[heaviest] = True
         for i in range(self.width):  # decided ones first: Newton's step is about the others
-            if not self.is_strong[i]:
-                self.add_weak(i)
-            elif fabs(self.theta[i]) > SURE:
+            if self.is_strong[i] and fabs(self.theta[i]) > SURE:
                 self.strong[n] = i
                 n += 1
         for i in range(self.width):
@@ -296,8 +345,17 @@ cdef class BlockDescent:
             self.s_theta[self.at, n] = self.theta[i]
             if self.gathers:
                 memcpy(&self.strong_root[n * self.rows], &self.root[0, i], self.rows * sizeof(double))
+        self.sum_weak()
         self.rebuild_base()
         self.evaluate(self.at, False)
+
+    cdef void sum_weak(self) noexcept nogil:
+        """The weak features' part of F."""
+        cdef int i
+        self.weak_spread, self.weak_bernoulli, self.weak_out = 0.0, 0.0, 1.0
+        for i in range(self.width):
+            if not self.is_strong[i]:
+                self.add_weak(i)
 
     cdef void add_weak(self, int i) noexcept nogil:
         """A weak feature's part of F: the spread of its s w, what a change of v that waits explains, its entropy."""
@@ -317,6 +375,7 @@ cdef class BlockDescent:
             if not self.is_strong[i] and self.moved[i] > SLOW * largest:
                 self.promoted[i] = True
         self.choose_strong()
+        self.n_seen = 0
 
     cdef void scatter_if_any(self) noexcept nogil:
         if self.n_factorizations:
@@ -325,11 +384,19 @@ cdef class BlockDescent:
     cdef void rebuild_base(self) noexcept nogil:
         """The residual without the strong features' part, from the weak features' v."""
         cdef int i
-        for i in range(<int>self.base.shape[0]):
-            self.base[i] = self.target[i] if self.has_root else self.b[i]
-        for i in range(self.width):
-            if not self.is_strong[i]:
-                self.remove(i, self.v[i], self.base)
+        cdef double minus = -1.0, one = 1.0
+        memcpy(&self.base[0], &self.target[0] if self.has_root else &self.b[0], self.base.shape[0] * sizeof(double))
+        if self.gathers:
+            for i in range(self.width):
+                self.work[i] = 0.0 if self.is_strong[i] else self.v[i]
+            dgemv(
+                "N", &self.rows, &self.width, &minus, <double *>&self.root[0, 0], &self.rows, &self.work[0], &ONE,
+                &one, &self.base[0], &ONE,
+            )
+        else:
+            for i in range(self.width):
+                if not self.is_strong[i]:
+                    self.remove(i, self.v[i], self.base)
         self.measure_base()
 
     cdef void measure_base(self) noexcept nogil:

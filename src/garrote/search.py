@@ -385,7 +385,6 @@ class Search:
 
 def _point_of(search: BlockSearch, k: int) -> Point:
     """The compiled search's best point at the k-th γ."""
-    (theta, m, w, v, target), noise, free_energy, residual, branch, n_iter, n_factorizations, converged = search.point(k)
+    (theta, m, w, v, target), noise, free_energy, residual, branch, n_iter, cost, converged = search.point(k)
     end = Energy(theta, m, w, v, noise, free_energy, target, residual)
-    run = Descent(end, n_iter, n_factorizations, converged)
-    return Point(Found(run, n_factorizations=n_factorizations), branch)
+    return Point(Found(Descent(end, n_iter, cost, converged), n_factorizations=cost), branch)
