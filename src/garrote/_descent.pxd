@@ -72,7 +72,6 @@ cdef class BlockDescent:
         double visit_weak(self, bint keep_m) noexcept nogil
         void visit_panel(self, int first, int size, bint keep_m) noexcept nogil
         double settle(self, int i, double c, bint keep_m) noexcept nogil
-        void follow_noise(self) noexcept nogil
         bint take_step(self) noexcept nogil
         bint attempt(self, double length) noexcept nogil
         double fit(self, int k) noexcept nogil

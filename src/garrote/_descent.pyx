@@ -6,7 +6,8 @@ jointly, with w and β profiled out and Newton steps on their m (Section 3 of th
 line). The *weak* ones, whose interaction is of the order of their inclusions, are visited one after the other: for
 given others, w_i = ĉ_i/d_i and m_i = σ(γ_i + (βn/2) w_i² d_i) minimise F exactly (ĉ_i leaves out the feature's own part).
 Both lower F, so F never rises. A weak feature is never raised above the threshold by itself: it becomes strong, and
-the joint solve decides. Where the alternation is slow, the slowest of them are solved jointly too.
+the joint solve decides. Where the alternation is slow, the slowest of them are solved jointly too; and where its steps
+shrink in a constant ratio, the limit of their geometric series is tried.
 
 With more strong features than rows, and a slab prior that keeps every slack d − mχ positive, the linear system is solved
 in its dual form: M⁻¹ = Σ − ΣSXᵀC⁻¹XSΣ with Σ = slack⁻¹ and the rows × rows matrix C = I + XS²ΣXᵀ, at a cost linear in
@@ -60,18 +61,12 @@ cdef double ESCAPE = 2.0
 cdef double SHORTEST_ESCAPE = 0.05
 #: With a larger |θ| a feature is decided: its m(1 − m) is below DECIDED.
 cdef double SURE = 9.3
-#: Where the Hessian is not positive definite, this is added to its diagonal, then four times as much, and so on.
-cdef double FIRST_SHIFT = 0.02
-cdef int SHIFTS = 7
-#: The shortest part that is tried of a step with a shifted Hessian.
-cdef double SHORTEST_SHIFTED = 0.05
 #: A visit to the weak features may be the last when the next one, by how fast they shrink, would change m by less than
 #: this fraction of the tolerance.
 cdef double FORESEEN = 0.25
-#: Weak features are visited so many at a time.
+#: The correlations of so many neighbouring weak features are found together.
 cdef enum:
     PANEL = 16
-    GROUP = 4
 #: Columns with more rows than this are not copied: long ones need no help from the cache.
 cdef int LONG = 2048
 #: Changes of a weak contribution smaller than this, relative to the noise, wait.
@@ -464,7 +459,6 @@ cdef class BlockDescent:
                 if not self.is_strong[p]:
                     change = self.settle(p, self.correlation(p, self.e), keep_m)
                     self.remove(p, change, self.e)
-                    self.follow_noise()
         memcpy(&self.base[0], &self.e[0], self.base.shape[0] * sizeof(double))
         self.add_strong(self.at, 1.0, self.base)
         self.measure_base()
@@ -472,7 +466,7 @@ cdef class BlockDescent:
 
     cdef void visit_panel(self, int first, int size, bint keep_m) noexcept nogil:
         """The same for neighbouring columns, whose correlations are found together and kept up to date by χ."""
-        cdef int p, q, group, last
+        cdef int p, q
         cdef double one = 1.0, zero = 0.0, minus = -1.0
         cdef double c[PANEL]
         cdef double change[PANEL]
@@ -480,17 +474,16 @@ cdef class BlockDescent:
         cdef const double *chi
         cdef bint felt = False
         dgemv("T", &self.rows, &size, &one, columns, &self.rows, &self.e[0], &ONE, &zero, c, &ONE)
-        for group in range((size + GROUP - 1) // GROUP):
-            last = min((group + 1) * GROUP, size)
-            for p in range(group * GROUP, last):
-                change[p] = 0.0 if self.is_strong[first + p] else self.settle(first + p, c[p], keep_m)
-            self.follow_noise()
-            for p in range(group * GROUP, last):
-                if change[p] != 0.0:
-                    felt = True
-                    chi = &self.gram[first + p, first]
-                    for q in range(last, size):
-                        c[q] -= change[p] * chi[q]
+        for p in range(size):
+            change[p] = 0.0
+            if self.is_strong[first + p]:
+                continue
+            change[p] = self.settle(first + p, c[p], keep_m)
+            if change[p] != 0.0:
+                felt = True
+                chi = &self.gram[first + p, first]
+                for q in range(p + 1, size):
+                    c[q] -= change[p] * chi[q]
         if felt:
             dgemv("N", &self.rows, &size, &minus, columns, &self.rows, change, &ONE, &one, &self.e[0], &ONE)
 
@@ -516,13 +509,10 @@ cdef class BlockDescent:
             change = 0.0
         self.theta[i], self.m[i], self.w[i] = theta, m, w
         self.running_noise += (d - m * chi) * m * w * w - change * (2.0 * c - change * chi)
+        if not self.fixed_beta:
+            self.running_beta = 1.0 / max(self.running_noise, NOISE_FLOOR * self.sigma2_y)
         self.add_weak(i)
         return change
-
-    cdef void follow_noise(self) noexcept nogil:
-        """β, as the weak features change what is left of y."""
-        if not self.fixed_beta:
-            self.running_beta = 1.0 / fmax(self.running_noise, NOISE_FLOOR * self.sigma2_y)
 
     # ---- the strong features -------------------------------------------------------------------------------
 
@@ -732,13 +722,12 @@ cdef class BlockDescent:
         return 0.0 if self.fixed_beta or self.noise[k] <= NOISE_FLOOR * self.sigma2_y else 0.5 * self.n_samples
 
     cdef bint newton_directly(self, int k, int undecided) noexcept nogil:
-        """Solve (I + TKT) x = u in place by Cholesky; False where that fails.
+        """Solve (I + TKT) x = u in place by Cholesky; False where the Hessian is not positive definite.
 
-        Where the Hessian is not positive definite, enough is added to its diagonal: the step then leads away from the
-        saddle, fast, on the side on which it is.
+        (Enough on its diagonal to make it so would leave saddles in fewer steps, but for worse minima.)
         """
-        cdef int p, q, n = self.n_strong, first = self.local[0], rest = n - self.local[0], info, tries
-        cdef double d, shift = 0.0, beta_n = self.precision(k) * self.n_samples, rank_one = self.follows(k)
+        cdef int p, q, n = self.n_strong, first = self.local[0], rest = n - self.local[0], info
+        cdef double d, beta_n = self.precision(k) * self.n_samples, rank_one = self.follows(k)
         cdef double *inverse = &self.inverse[0]
         cdef double *hessian = &self.hessian[0]
         for p in range(rest):  # M⁻¹ of the last features is that of the last part of the Cholesky factor
@@ -754,19 +743,11 @@ cdef class BlockDescent:
                 )
             d = self.chi[self.strong[self.local[p]]] * (1.0 + self.ridge)
             hessian[p * undecided + p] += 1.0 + self.t[p] * self.t[p] * beta_n * self.a[p] * self.a[p] / d
-        memcpy(inverse, hessian, undecided * undecided * sizeof(double))
-        for tries in range(SHIFTS):
-            dpotrf("L", &undecided, hessian, &undecided, &info)
-            if info == 0:
-                solve_factorized(undecided, hessian, &self.u[0])
-                return True
-            shift = fmax(4.0 * shift, FIRST_SHIFT)
-            self.least_newton = SHORTEST_SHIFTED
-            memcpy(hessian, inverse, undecided * undecided * sizeof(double))
-            for p in range(undecided):
-                hessian[p * (undecided + 1)] += shift
-        self.least_newton = 1.0
-        return False
+        dpotrf("L", &undecided, hessian, &undecided, &info)
+        if info != 0:
+            return False
+        solve_factorized(undecided, hessian, &self.u[0])
+        return True
 
     cdef void newton_by_gradients(self, int k, int undecided) noexcept nogil:
         """The same by conjugate gradients, until a direction of negative curvature is met."""
