@@ -18,6 +18,7 @@ from garrote import (
     SpikeSlabGibbs,
     VariationalGarrote,
     VariationalGarroteCV,
+    garrote_path,
 )
 from garrote.comparators import gibbs
 from garrote.datasets import sparse_regression
@@ -134,6 +135,15 @@ def test_the_compiled_descent_hears_a_signal():
     waited = interrupted(lambda: [VariationalGarrote(0.0).fit(X, y) for _ in range(100)], 1.0)
     assert waited is not None
     assert waited < 1.0
+
+
+def test_the_compiled_search_hears_a_signal():
+    """A path of three thousand steps, each too short to listen; it would take more than a second."""
+    X, y, _ = sparse_regression(300, 600, 60, zeta=0.9, sigma=1.0, rng=np.random.default_rng(1))
+    garrote_path(X[:, :5], y)  # imports take time of their own
+    waited = interrupted(lambda: garrote_path(X, y), 0.3)
+    assert waited is not None, "it was done before the signal came"
+    assert waited < 0.7
 
 
 def test_threads_of_an_interrupted_sampler_end(monkeypatch):

@@ -29,8 +29,9 @@ cdef class BlockDescent:
         double rival_energy
         double[::1] moved
         double[::1] seen, seen_w, slide, slide_w, safe  # θ and w at the last step, their last changes, and a copy
-        double ratio
+        double ratio  # of the last two steps' lengths
         int n_seen
+        double unheard  # operations since the last look at whether a signal came
         double[:, ::1] s_theta, s_m, s_w, s_v, s_goal, s_root_m, s_slack, chol  # of the strong ones, at both points
         double noise[2]
         double free_energy[2]

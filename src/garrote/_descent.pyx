@@ -169,7 +169,7 @@ cdef class BlockDescent:
     ) except -1 nogil:
         """As ``run``, for the γ, model and rival that are set; a trace is written if there is one."""
         cdef int i
-        cdef double before, weak_change = 0.0, unheard = 0.0
+        cdef double before, weak_change = 0.0
         self.n_iter, self.n_factorizations, self.at, self.finished, self.n_seen = 0, 0, 0, False, 0
         for i in range(self.width):
             self.promoted[i] = False
@@ -209,9 +209,9 @@ cdef class BlockDescent:
                 self.converged = True
                 break
             self.n_iter += 1
-            unheard += <double>self.n_strong * self.n_strong * self.n_strong + <double>self.width * self.width
-            if unheard > DEAF:  # Ctrl-C shall not have to wait for the end
-                unheard = 0.0
+            self.unheard += <double>self.n_strong * self.n_strong * self.n_strong + <double>self.width * self.width
+            if self.unheard > DEAF:  # Ctrl-C shall not have to wait for the end, of one descent or of many
+                self.unheard = 0.0
                 with gil:
                     PyErr_CheckSignals()
             if self.n_iter % PATIENCE == 0 and self.n_strong < self.width:
@@ -237,7 +237,7 @@ cdef class BlockDescent:
 
     cdef bint slides(self) noexcept nogil:
         """Whether θ came by two steps in the same direction, the second a fraction of the first: a geometric series."""
-        cdef int i, p
+        cdef int i
         cdef double first = 0.0, second = 0.0, both = 0.0, weight, change
         self.scatter()
         for i in range(self.width):

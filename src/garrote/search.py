@@ -196,11 +196,8 @@ class Search:
         active.n_iter += search.total_iter
         active.n_factorizations += search.total_factorizations
         self.best = [_point_of(search, k) for k in range(search.size)]
-        self.up, self.down, self.end = (
-            np.asarray(search.up)[: search.size].tolist(),
-            np.asarray(search.down)[: search.size].tolist(),
-            search.end,
-        )
+        self.up, self.down = (np.asarray(values)[: search.size].tolist() for values in (search.up, search.down))
+        self.end = search.end
         if not settled:
             self.climb()
             self.settle()
