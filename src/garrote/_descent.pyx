@@ -42,8 +42,8 @@ cdef double WEAK = log(STRONG / (1.0 - STRONG)) + 1e-9
 cdef int PATIENCE = 10
 cdef double SLOW = 0.3
 #: A descent slides when each of its steps is such a fraction of the one before, at an angle with at least this cosine.
-cdef double SLOWEST = 0.15
-cdef double FASTEST = 0.98
+cdef double LEAST_RATIO = 0.15
+cdef double MOST_RATIO = 0.98
 cdef double STRAIGHT = 0.9
 #: Visits to the weak features before the first step, where their w are not known.
 cdef int WARM = 2
@@ -251,7 +251,7 @@ cdef class BlockDescent:
         if self.n_seen < 3:
             return False
         self.ratio = both / first
-        return SLOWEST < self.ratio < FASTEST and both * both > STRAIGHT * STRAIGHT * first * second
+        return LEAST_RATIO < self.ratio < MOST_RATIO and both * both > STRAIGHT * STRAIGHT * first * second
 
     cdef void leap(self) noexcept nogil:
         """Go to the limit of the geometric series, if F is lower there."""
