@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 try:
     from garrote._descent import BlockDescent
     from garrote._exchange import BlockScreen
     from garrote._fast import gibbs_sweep, pmf_sweep
     from garrote._passes import column_moments, respond_to_columns
 
+    if find_spec("garrote._search") is None:  # it imports modules that import this one
+        raise ImportError("the compiled search was not built")
     COMPILED = True
 except ImportError:
     BlockDescent = None  # type: ignore[assignment, misc]  # its plain twin is garrote.minimise.minimise_plain
