@@ -3,6 +3,8 @@
 
 cimport cython
 
+from garrote._conjugate cimport ConjugateDescent
+
 
 @cython.final
 cdef class BlockDescent:
@@ -16,6 +18,7 @@ cdef class BlockDescent:
         bint has_root, fixed_beta
         int width, rows
         object state
+        ConjugateDescent conjugate
         double[::1] theta, m, w, v, goal  # of every feature, one after the other in ``state``
         double[::1] base  # the residual without the strong features' part; where there is no root, its correlations
         double[::1] e  # the residual, or its correlations
@@ -52,6 +55,10 @@ cdef class BlockDescent:
         int descend(
             self, const double *theta, const double *w, double tol, int max_iter, double most, double *trace
         ) except -1 nogil
+        bint ends_by_gradients(
+            self, const double *theta, const double *w, double tol, int max_iter, double most, double *trace
+        ) except -1 nogil
+        int hear(self) except -1 nogil
         bint at_rest(self, double weak_change, double before, double tol) noexcept nogil
         bint slides(self) noexcept nogil
         void leap(self) noexcept nogil

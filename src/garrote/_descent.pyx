@@ -21,6 +21,7 @@ from scipy.linalg.cython_blas cimport daxpy, ddot, dgemv, dsyrk, dtrsv
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
 from garrote._columns cimport dot_column, exponential, move_column, sigmoid
+from garrote._conjugate cimport AT_REST, LOST, ConjugateDescent
 
 import numpy as np
 
@@ -105,6 +106,7 @@ cdef class BlockDescent:
         self.gram, self.chi = gram, chi
         self.sigma2_y, self.n_samples = sigma2_y, n_samples
         self.width, self.rows = width, self.root.shape[0]
+        self.conjugate = ConjugateDescent(root, target, gram, chi, b, floor, sigma2_y, n_samples)
         self.retarget(target, b, floor)
         self.state = np.zeros((5, width))
         self.theta, self.m, self.w, self.v, self.goal = self.state
@@ -127,6 +129,7 @@ cdef class BlockDescent:
         """Another y for the same features."""
         self.target = target if self.has_root else np.empty(0)
         self.b, self.floor = b, floor
+        self.conjugate.set_data(self.target, self.b, floor)
 
     def result(self):
         """θ, m, w, v, the goal γ + (βn/2) w² d, the noise 1/β, F and the fixed-point residual at the present point."""
@@ -163,6 +166,7 @@ cdef class BlockDescent:
         """What is fitted, apart from γ."""
         self.ridge, self.fixed_beta = ridge, beta is not None
         self.beta = beta if self.fixed_beta else 0.0
+        self.conjugate.set_model(self.ridge, self.fixed_beta, self.beta)
 
     cdef int descend(
         self, const double *theta, const double *w, double tol, int max_iter, double most, double *trace
@@ -171,6 +175,9 @@ cdef class BlockDescent:
         cdef int i
         cdef double before, weak_change = 0.0
         self.n_iter, self.n_factorizations, self.at, self.finished, self.n_seen = 0, 0, 0, False, 0
+        self.n_strong = 0
+        if self.ends_by_gradients(theta, w, tol, max_iter, most, trace):
+            return 0
         for i in range(self.width):
             self.promoted[i] = False
             self.theta[i] = theta[i]
@@ -210,14 +217,37 @@ cdef class BlockDescent:
                 break
             self.n_iter += 1
             self.unheard += <double>self.n_strong * self.n_strong * self.n_strong + <double>self.width * self.width
-            if self.unheard > DEAF:  # Ctrl-C shall not have to wait for the end, of one descent or of many
-                self.unheard = 0.0
-                with gil:
-                    PyErr_CheckSignals()
+            self.hear()
             if self.n_iter % PATIENCE == 0 and self.n_strong < self.width:
                 self.promote(weak_change)
         if not self.finished:
             self.finish()
+        return 0
+
+    cdef bint ends_by_gradients(
+        self, const double *theta, const double *w, double tol, int max_iter, double most, double *trace
+    ) except -1 nogil:
+        """The whole descent by conjugate gradients; False where they are lost."""
+        cdef int how = self.conjugate.descend(
+            theta, w, &self.gamma[0], tol, max_iter, most, self.rival, self.rival_energy, trace
+        )
+        self.n_factorizations = self.conjugate.n_evaluations
+        self.unheard += self.n_factorizations * <double>self.width * self.width
+        self.hear()
+        if how == LOST:
+            return False
+        self.n_iter, self.converged = self.conjugate.n_iter, how == AT_REST
+        memcpy(&self.theta[0], self.conjugate.theta, 5 * self.width * sizeof(double))
+        self.noise[0], self.free_energy[0] = self.conjugate.noise, self.conjugate.free_energy
+        self.residual[0] = self.conjugate.residual
+        return True
+
+    cdef int hear(self) except -1 nogil:
+        """Ctrl-C shall not have to wait for the end, of one descent or of many."""
+        if self.unheard > DEAF:
+            self.unheard = 0.0
+            with gil:
+                PyErr_CheckSignals()
         return 0
 
     cdef bint at_rest(self, double weak_change, double before, double tol) noexcept nogil:
@@ -373,7 +403,7 @@ cdef class BlockDescent:
         self.n_seen = 0
 
     cdef void scatter_if_any(self) noexcept nogil:
-        if self.n_factorizations:
+        if self.n_strong:
             self.scatter()
 
     cdef void rebuild_base(self) noexcept nogil:

@@ -1,0 +1,85 @@
+# cython: language_level=3
+"""The descent by conjugate gradients as the compiled descent sees it; its methods are explained in _conjugate.pyx."""
+
+cimport cython
+
+
+#: How a descent ended.
+cdef enum:
+    AT_REST, ABANDONED, UNFINISHED, LOST
+
+
+@cython.final
+cdef class ConjugateDescent:
+    cdef:
+        const double[::1, :] root
+        const double[::1] target
+        const double[:, ::1] gram
+        const double[::1] chi, b
+        double floor, sigma2_y, n_samples, ridge, beta
+        bint has_root, fixed_beta
+        int width, rows
+        double[::1] memory
+        double *theta  # the state: five arrays of all features, one after the other, as in BlockDescent
+        double *m
+        double *w
+        double *v
+        double *goal
+        double *c  # correlations with the residual
+        double *R  # what is left of w's equation
+        double *slope  # ∂v/∂w
+        double *q  # ∂v/∂κ
+        double *t  # the change of v that θ's equation asks for
+        double *most  # max(m, 1 − m)
+        double *image
+        double *step  # Newton's of θ, and the image that of w
+        double *fixed  # the fixed-point step
+        double *last  # the one before
+        double *old_theta
+        double *old_w
+        double *e  # the residual
+        double *fit
+        double *scale  # of the engaged features, like all below
+        double *rest
+        double *z
+        double *x
+        double *r
+        double *direction
+        double *applied
+        double *side
+        const double *block  # their Gram matrix
+        double[::1] gathered
+        int[::1] engaged
+        int n_engaged
+        const double *gamma
+        double kappa, noise, free_energy, residual
+        double stiffness, h  # s and h of κ's equation
+        bint escapes
+        double promised  # by Newton's step
+        int n_iter, n_evaluations
+
+        void set_data(self, const double[::1] target, const double[::1] b, double floor) noexcept
+        void set_model(self, double ridge, bint fixed_beta, double beta) noexcept nogil
+        int descend(
+            self, const double *theta, const double *w, const double *gamma, double tol, int max_iter, double most,
+            const double *rival, double rival_energy, double *trace,
+        ) noexcept nogil
+        bint at_rest(self, double tol) noexcept nogil
+        void finish(self) noexcept nogil
+        bint at_rival(self, const double *rival, double rival_energy) noexcept nogil
+        bint accepts(self, double energy, double residual) noexcept nogil
+        bint newton(self, double tol) noexcept nogil
+        bint try_newton(self, double energy, double residual) noexcept nogil
+        bint fixed_point(self, double length, double energy, double residual) noexcept nogil
+        double boldness(self, bint again) noexcept nogil
+        bint evaluate(self) noexcept nogil
+        bint linearise(self) noexcept nogil
+        bint solve_w(self) noexcept nogil
+        void engage(self, const double *weight, double least) noexcept nogil
+        void gather(self, const double *weight, double least, int n) noexcept nogil
+        bint solve(self, double accuracy, double least) noexcept nogil
+        bint escape(self, double squares) noexcept nogil
+        double apply(self) noexcept nogil
+        void respond(self) noexcept nogil
+        bint by_root(self) noexcept nogil
+        void through_root(self, double factor, double keep, double *out) noexcept nogil

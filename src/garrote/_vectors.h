@@ -1,0 +1,208 @@
+/* Loops over all features that the processor's vector units take several at a time.
+
+   Compiled for each of the common x86 instruction sets where the compiler can do that (GCC with glibc); the one that the
+   machine has is chosen when the library is loaded. Elsewhere they are plain loops. */
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 9 && defined(__GLIBC__)
+#define EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
+#define INLINE static inline __attribute__((always_inline)) /* into each of them */
+#else
+#define EACH_PROCESSOR
+#define INLINE static inline
+#endif
+
+/* e^x for x <= 0, to the last digit or two; 0 below -708. */
+INLINE double exponential_of(double x)
+{
+    double bounded = x < -708.0 ? -708.0 : x;
+    double shifted = bounded * 1.4426950408889634 + 6755399441055744.0; /* its last bits are those of round(x/log 2) */
+    double n = shifted - 6755399441055744.0;
+    double r = (bounded - n * 0.6931471803691238) - n * 1.9082149292705877e-10;
+    double r2 = r * r, r4 = r2 * r2, power;
+    int64_t bits;
+    memcpy(&bits, &shifted, 8);
+    bits = (int64_t)((uint64_t)(bits + 1023) << 52);
+    memcpy(&power, &bits, 8);
+    power *= ((1.0 + r) + r2 * (0.5 + r * (1.0 / 6.0)))
+        + r4 * ((1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5040.0)))
+        + (r4 * r4) * ((1.0 / 40320.0 + r * (1.0 / 362880.0)) + r2 * (1.0 / 3628800.0 + r * (1.0 / 39916800.0))
+            + r4 * (1.0 / 479001600.0 + r * (1.0 / 6227020800.0)));
+    return x < -708.0 ? 0.0 : power;
+}
+
+INLINE double larger_of(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* m = 1/(1 + e^-theta), without overflow, most = max(m, 1 - m) and v = m w. */
+EACH_PROCESSOR static void sigmoids(
+    int n, const double *restrict theta, const double *restrict w, double *restrict m, double *restrict most,
+    double *restrict v)
+{
+    for (int i = 0; i < n; i++) {
+        double x = theta[i], e = exponential_of(x < 0.0 ? x : -x), larger = 1.0 / (1.0 + e);
+        most[i] = larger;
+        m[i] = x < 0.0 ? e * larger : larger;
+        v[i] = m[i] * w[i];
+    }
+}
+
+/* The product of numbers between 1/2 and 1, at most 1000 of them. */
+EACH_PROCESSOR static double product(int n, const double *restrict x)
+{
+    double all = 1.0;
+#pragma omp simd reduction(* : all)
+    for (int i = 0; i < n; i++)
+        all *= x[i];
+    return all;
+}
+
+/* What is left of w's equations, R = c + chi v - d w; the variance of the s w, and their part of F but for log(most). */
+EACH_PROCESSOR static void left_over(
+    int n, double ridge, const double *restrict chi, const double *restrict gamma, const double *restrict theta,
+    const double *restrict m, const double *restrict w, const double *restrict v, const double *restrict c,
+    double *restrict R, double *variance, double *bernoulli)
+{
+    double spread = 0.0, entropy = 0.0;
+#pragma omp simd reduction(+ : spread, entropy)
+    for (int i = 0; i < n; i++) {
+        double d = (1.0 + ridge) * chi[i];
+        R[i] = c[i] + chi[i] * v[i] - d * w[i];
+        spread += (d - m[i] * chi[i]) * v[i] * w[i];
+        entropy += m[i] * (theta[i] - gamma[i]) - larger_of(theta[i], 0.0);
+    }
+    *variance = spread;
+    *bernoulli = entropy;
+}
+
+/* The largest residual of Eq. (m), to first order in R, or of w's equation, in units of w's own deviation. */
+EACH_PROCESSOR static double largest_residual(
+    int n, double ridge, double kappa, const double *restrict chi, const double *restrict gamma,
+    const double *restrict theta, const double *restrict m, const double *restrict w, const double *restrict R)
+{
+    double worst = 0.0, farthest = 0.0;
+#pragma omp simd reduction(max : worst, farthest)
+    for (int i = 0; i < n; i++) {
+        double aim = gamma[i] + kappa * w[i] * ((1.0 + ridge) * chi[i] * w[i] + 2.0 * R[i]);
+        double off = aim > theta[i] ? aim - theta[i] : theta[i] - aim;
+        double here = m[i] * (1.0 - m[i]) * off * larger_of(off, 1.0);
+        double shift = R[i] * R[i] * kappa * m[i] / ((1.0 + ridge) * chi[i]);
+        worst = here > worst ? here : worst;
+        farthest = shift > farthest ? shift : farthest;
+    }
+    return larger_of(worst, sqrt(farthest));
+}
+
+/* v' = dv/dw, q = dv/dkappa, t = the change of v that theta's equation asks for; sums of d w m q/v' and d w m t/v'. */
+EACH_PROCESSOR static void slopes(
+    int n, double ridge, double kappa, const double *restrict chi, const double *restrict gamma,
+    const double *restrict theta, const double *restrict m, const double *restrict w, double *restrict slope,
+    double *restrict q, double *restrict t, double *with_q, double *with_t)
+{
+    double sum_q = 0.0, sum_t = 0.0;
+#pragma omp simd reduction(+ : sum_q, sum_t)
+    for (int i = 0; i < n; i++) {
+        double d = (1.0 + ridge) * chi[i], spread = m[i] * (1.0 - m[i]), dw = d * w[i], evidence = kappa * dw * w[i];
+        double part;
+        slope[i] = m[i] + 2.0 * spread * evidence;
+        q[i] = spread * dw * w[i] * w[i];
+        t[i] = spread * w[i] * (gamma[i] + evidence - theta[i]);
+        part = m[i] > 0.0 ? dw * m[i] / slope[i] : 0.0;
+        sum_q += part * q[i];
+        sum_t += part * t[i];
+    }
+    *with_q = sum_q;
+    *with_t = sum_t;
+}
+
+/* side = scale direction; returns z.direction. */
+EACH_PROCESSOR static double scaled(
+    int n, const double *restrict scale, const double *restrict z, const double *restrict direction,
+    double *restrict side)
+{
+    double along = 0.0;
+#pragma omp simd reduction(+ : along)
+    for (int i = 0; i < n; i++) {
+        side[i] = scale[i] * direction[i];
+        along += z[i] * direction[i];
+    }
+    return along;
+}
+
+/* applied = scale applied + rest direction - along z; returns direction.applied. */
+EACH_PROCESSOR static double curvature_of(
+    int n, double along, const double *restrict scale, const double *restrict rest, const double *restrict z,
+    const double *restrict direction, double *restrict applied)
+{
+    double curvature = 0.0;
+#pragma omp simd reduction(+ : curvature)
+    for (int i = 0; i < n; i++) {
+        applied[i] = scale[i] * applied[i] + rest[i] * direction[i] - along * z[i];
+        curvature += direction[i] * applied[i];
+    }
+    return curvature;
+}
+
+/* x += length direction and r -= length applied; returns r.r. */
+EACH_PROCESSOR static double advance(
+    int n, double length, const double *restrict direction, const double *restrict applied, double *restrict x,
+    double *restrict r)
+{
+    double squares = 0.0;
+#pragma omp simd reduction(+ : squares)
+    for (int i = 0; i < n; i++) {
+        x[i] += length * direction[i];
+        r[i] -= length * applied[i];
+        squares += r[i] * r[i];
+    }
+    return squares;
+}
+
+/* direction = r + factor direction. */
+EACH_PROCESSOR static void turn(int n, double factor, const double *restrict r, double *restrict direction)
+{
+    for (int i = 0; i < n; i++)
+        direction[i] = r[i] + factor * direction[i];
+}
+
+/* Newton's step of w and theta; image = R less what the others' change of v takes from c, and becomes the change of w.
+   A feature that is sure, and becomes more so, may go as far as it likes; others by no more than is trusted. */
+EACH_PROCESSOR static void newton_step(
+    int n, double ridge, double kappa, double kappa_change, double trust, double sure, double theta_max,
+    const double *restrict chi, const double *restrict gamma, const double *restrict theta, const double *restrict w,
+    double *restrict image, double *restrict step)
+{
+    for (int i = 0; i < n; i++) {
+        double d = (1.0 + ridge) * chi[i], change = image[i] / d, dw = d * w[i], x = theta[i];
+        double aim = gamma[i] + kappa * dw * (w[i] + 2.0 * change) + dw * w[i] * kappa_change;
+        double low = x < -sure ? -1e300 : -trust, high = x > sure ? 1e300 : trust;
+        double by = (aim < theta_max ? aim : theta_max) - x;
+        by = by < low ? low : by;
+        step[i] = by > high ? high : by;
+        image[i] = change;
+    }
+}
+
+/* out = start + length step. */
+EACH_PROCESSOR static void go(
+    int n, double length, const double *restrict start, const double *restrict step, double *restrict out)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = start[i] + length * step[i];
+}
+
+/* The step of theta to Eq. (m). */
+EACH_PROCESSOR static void fixed_point_step(
+    int n, double ridge, double kappa, double theta_max, const double *restrict chi, const double *restrict gamma,
+    const double *restrict theta, const double *restrict w, const double *restrict R, double *restrict step)
+{
+    for (int i = 0; i < n; i++) {
+        double d = (1.0 + ridge) * chi[i], there = w[i] + R[i] / d, aim = gamma[i] + kappa * d * there * there;
+        step[i] = (aim < theta_max ? aim : theta_max) - theta[i];
+    }
+}
