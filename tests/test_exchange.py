@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit
 
 from garrote._loops import COMPILED
 from garrote.datasets import sparse_regression
@@ -19,9 +18,9 @@ def block_of(n_features, seed=0, zeta=0.0, n_samples=50):
 
 
 def noise_of(block, m, ridge):
-    """E with every w at its best, from its definition, for features that are in with probability m or out."""
+    """E with every w at its best, from its definition, for features that are in (1) or out (0)."""
     on = np.flatnonzero(m)
-    K = block.gram[np.ix_(on, on)] + np.diag(block.chi[on] * ((1.0 + ridge) / m[on] - 1.0))
+    K = block.gram[np.ix_(on, on)] + np.diag(ridge * block.chi[on])
     return block.sigma2_y - block.b[on] @ np.linalg.solve(K, block.b[on])
 
 
@@ -29,7 +28,7 @@ def noise_of(block, m, ridge):
 def test_screened_changes_are_those_of_the_moved_solution(ridge):
     block, rng = block_of(8), np.random.default_rng(1)
     theta, gamma = rng.normal(0.0, 3.0, 8), rng.normal(-5.0, 1.0, 8)
-    m = np.where(theta > 0, expit(theta), 0.0)
+    m = np.where(theta > 0, 1.0, 0.0)
     before = noise_of(block, m, ridge)
     for change, drop, add in zip(*Screen(block, theta, gamma, ridge).best(100, True, True), strict=True):
         moved, prior = m.copy(), 0.0
@@ -58,6 +57,22 @@ def test_compiled_screening_is_the_plain_one(n_features, zeta):
         touched = (rng.random(n_features) < 0.3).astype(np.uint8)
         ours, theirs = (screen.best_swap(MOVES, touched) for screen in (fast, plain))
         assert ours == theirs if theirs is None else ours == pytest.approx(theirs, rel=1e-7)
+
+
+@compiled
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+@pytest.mark.parametrize("zeta", [0.0, 0.95])
+def test_a_screen_follows_a_selection_that_changes(zeta, ridge):
+    """Features that enter and leave, more than a hundred, one or two at a time: rank-one changes, and now and then anew."""
+    block, rng = block_of(60, 0, zeta, n_samples=80), np.random.default_rng(3)
+    theta, gamma = np.where(np.arange(60) % 4 == 0, 9.0, -9.0), np.full(60, -5.0)
+    for _ in range(120):
+        theta[rng.choice(60, rng.integers(1, 3), replace=False)] *= -1.0
+        assert block.screen.look(theta, gamma, ridge)
+        ours, theirs = (screen.best(MOVES, True, True) for screen in (block.screen, Screen(block, theta, gamma, ridge)))
+        np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-7, atol=1e-9)
+        np.testing.assert_array_equal(ours[1:], theirs[1:])
+        assert block.screen.noise == pytest.approx(Screen(block, theta, gamma, ridge).noise, rel=1e-9)
 
 
 @compiled

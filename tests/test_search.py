@@ -121,14 +121,14 @@ def test_annealing_begins_at_the_prior_and_goes_on_from_where_each_point_aims(mo
     assert tries.end == 4
 
 
-def test_annealing_foresees_a_point_from_two_of_the_same_selection(monkeypatch):
+def test_annealing_foresees_a_point_from_two_of_the_same_branch(monkeypatch):
     tries = random_search(30, 3, grid=(-5.0, -4.0, -2.0, -1.0))
-    thetas = {0: [1.0, -3.0, -1.0], 1: [1.5, -4.0, -0.9], 2: [2.0, -1.0, 0.1], 3: [2.0, -1.0, 0.2]}
+    thetas = {0: [1.0, -3.0, -1.0], 1: [1.5, -4.0, 0.1], 2: [2.0, -1.0, -5.0], 3: [2.0, -1.0, -5.2]}
     Descents(tries, monkeypatch, {k: [found(expit(theta), free_energy=9.0 - k)] for k, theta in thetas.items()})
     descents = tries.descend
     tries.anneal_up(False)
-    # twice the step from −5 to −4, but θ changes by 2 at most; then the selection has changed
-    np.testing.assert_allclose(descents.asked[2][1], [2.5, -6.0, -0.7])
+    # twice the step from −5 to −4, though a feature has come in, but θ changes by 2 at most; then one has jumped out
+    np.testing.assert_allclose(descents.asked[2][1], [2.5, -6.0, 2.1])
     w = expit(np.array([thetas[0], thetas[1]]))  # of these points w is m
     np.testing.assert_allclose(descents.near[2].w, 3.0 * w[1] - 2.0 * w[0])
     np.testing.assert_allclose(descents.asked[3][1], expit(thetas[2]))

@@ -119,7 +119,7 @@ cdef class ConjugateDescent:
         self.width, self.rows = width, self.root.shape[0]
         self.set_data(target if self.has_root else np.empty(0), b, floor)
         self.engaged = np.empty(width, dtype=np.intc)
-        self.gathered = np.empty((width // 2) ** 2 + 1)
+        self.gathered = np.empty((3 * width // 4) ** 2 + 1)
         self.memory = np.empty(25 * width + 2 * self.rows)
         start = &self.memory[0]
         self.theta, self.m, self.w, self.v = start, start + width, start + 2 * width, start + 3 * width
@@ -391,7 +391,7 @@ cdef class ConjugateDescent:
     cdef void gather(self, const double *weight, double least, int n) noexcept nogil:
         """The Gram matrix of the n features with a weight, or of all."""
         cdef int i, j, p = 0
-        cdef bint all_of_them = 2 * n > self.width  # to gather most of a matrix takes longer than to use it
+        cdef bint all_of_them = 4 * n > 3 * self.width  # to gather most of a matrix takes longer than to use it
         cdef const double *row
         for i in range(self.width):
             if all_of_them or weight[i] > least:

@@ -6,6 +6,8 @@ cimport cython
 
 cdef enum:
     LARGEST = 16  # so many moves are kept at most
+    ROOM = 80  # memory is reserved for so many selected features
+    SPARE = 32  # and then for so many more
 
 
 cdef struct Best:  # the few offers of lowest value, in order; −1: drops or adds none
@@ -22,17 +24,22 @@ cdef class BlockScreen:
     cdef:
         const double[:, ::1] gram
         const double[::1] chi, b
-        double sigma2_y, n_samples
+        double sigma2_y, n_samples, ridge
         readonly double noise
-        int width, n_on, n_off
-        int[::1] on, off
-        double[::1] gamma, P, G, cross, v, c, s, loss, slope, inverse_P_ii, scale
+        int width, n_on, room, changes
+        bint known  # whether P, G, c and s are those of the selected features
+        int[::1] on
+        unsigned char[::1] is_on
+        double[::1] gamma, P, G, cross, v, c, s, open_s, r, loss, slope, inverse_P_ii
 
         int look_at(self, const double *theta, const double *gamma, double ridge) except -1 nogil
+        int begin_anew(self, const double *theta, double ridge) except -1 nogil
         int reserve(self, int n_on) except -1 nogil
-        int split(self, const double *theta) noexcept nogil
-        bint invert(self, const double *theta, double ridge) noexcept nogil
-        void measure(self, double ridge) noexcept nogil
+        bint invert(self) noexcept nogil
+        void respond(self) noexcept nogil
+        bint enter(self, int i) noexcept nogil
+        void leave(self, int slot) noexcept nogil
+        void measure(self) noexcept nogil
         double energy(self, double explained) noexcept nogil
         void find_best(self, Best *found, int most, bint adds, bint swaps) noexcept nogil
         void find_swaps(self, Best *found, int most, const unsigned char *touched) noexcept nogil

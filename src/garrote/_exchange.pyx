@@ -1,17 +1,31 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""What every drop, add and swap would do to F, compiled; :class:`garrote.exchange.Screen` is the oracle."""
+"""What every drop, add and swap would do to F, compiled; :class:`garrote.exchange.Screen` is the oracle.
 
-from libc.math cimport exp, fmax, log, sqrt
-from libc.string cimport memcpy
-from scipy.linalg.cython_blas cimport ddot, dsymm
+The screen remembers the selection that it looked at last. Most selections differ from the one before by a feature or two:
+then P, G, c and s are brought up to date by rank-one changes, in place of an inverse.
+"""
+
+from libc.math cimport fmax, log, sqrt
+from libc.string cimport memcpy, memmove, memset
+from scipy.linalg.cython_blas cimport daxpy, ddot, dgemv, dger, dsymm
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
 import numpy as np
+
+cdef extern from "_vectors.h" nogil:
+    double most_gained(int n, double slope, double weight, const double *c, const double *s, const double *g)
+    void shift(int n, double c_factor, double s_factor, const double *r, double *c, double *s)
 
 cdef int ONE = 1
 cdef double NOISE_FLOOR = 1e-20
 #: A Cholesky factor with a smaller diagonal, of columns scaled to one, is that of copies.
 cdef double COPIES = 1e-7
+#: A feature of which so little is left when the others are removed does not enter by a rank-one change.
+cdef double ALMOST_A_COPY = 1e-6
+#: So many rank-one changes are made before everything is computed anew.
+cdef int CHANGES = 50
+#: In the place of s for features that are not to enter: nothing is gained by them.
+cdef double CLOSED = 1e300
 
 cdef void begin(Best *best, int most) noexcept nogil:
     best.most, best.size, best.worst = most, 0, 1e300
@@ -38,15 +52,22 @@ def check_most(int most):
 
 
 cdef class BlockScreen:
-    """The screening of one Block, with its working memory; the formulas are those of garrote.exchange."""
+    """The screening of one Block, with its working memory; the formulas are those of garrote.exchange.
+
+    Selected features have slots, in the order in which they were selected; G has a row for each slot, of all features.
+    """
 
     def __init__(self, gram, chi, b, double sigma2_y, double n_samples):
         cdef int width = len(chi)
         self.gram, self.chi, self.b = gram, chi, b
         self.sigma2_y, self.n_samples, self.width = sigma2_y, n_samples, width
-        self.on, self.off = np.empty((2, width), dtype=np.intc)
-        self.gamma, self.v, self.c, self.s, self.loss, self.slope, self.inverse_P_ii, self.scale = np.empty((8, width))
+        self.on = np.empty(width, dtype=np.intc)
+        self.is_on = np.zeros(width, dtype=np.uint8)
+        self.gamma, self.v, self.c, self.s, self.open_s, self.r, self.loss, self.slope, self.inverse_P_ii = np.empty(
+            (9, width)
+        )
         self.P, self.G, self.cross = np.empty(0), np.empty(0), np.empty(0)
+        self.known = False
 
     def look(self, const double[::1] theta, const double[::1] gamma, double ridge):
         """Prepare for a solution's θ; False where selected columns are copies, or almost."""
@@ -55,87 +76,179 @@ cdef class BlockScreen:
         return bool(inverted)
 
     cdef int look_at(self, const double *theta, const double *gamma, double ridge) except -1 nogil:
+        cdef int i, p, n = 0, different = 0
         memcpy(&self.gamma[0], gamma, self.width * sizeof(double))
-        self.reserve(self.split(theta))
-        if not self.invert(theta, ridge):
+        for i in range(self.width):
+            n += theta[i] > 0.0
+            different += (theta[i] > 0.0) != self.is_on[i]
+        if self.known and different == 0 and ridge == self.ridge:
+            return True
+        if not self.known or ridge != self.ridge or 2 * different > n or self.changes + different > CHANGES:
+            return self.begin_anew(theta, ridge)
+        self.reserve(self.n_on + different)
+        p = 0
+        while p < self.n_on:
+            if theta[self.on[p]] > 0.0:
+                p += 1
+            else:
+                self.leave(p)
+        for i in range(self.width):
+            if theta[i] > 0.0 and not self.is_on[i] and not self.enter(i):
+                return self.begin_anew(theta, ridge)
+        self.measure()
+        return True
+
+    cdef int begin_anew(self, const double *theta, double ridge) except -1 nogil:
+        cdef int i, p
+        self.ridge, self.changes, self.n_on = ridge, 0, 0
+        for i in range(self.width):
+            self.is_on[i] = theta[i] > 0.0
+            if self.is_on[i]:
+                self.on[self.n_on] = i
+                self.n_on += 1
+        self.reserve(self.n_on)
+        self.known = self.invert()
+        if not self.known:
             return False
-        self.measure(ridge)
+        self.respond()
+        self.measure()
         return True
 
     cdef int reserve(self, int n_on) except -1 nogil:
-        """Memory for so many selected features."""
-        if n_on * n_on > self.P.shape[0] or n_on * (self.width - n_on) > self.G.shape[0]:
-            with gil:
-                self.P = np.empty(max(n_on * n_on, <int>self.P.shape[0]))
-                self.G, self.cross = np.empty((2, max(n_on * (self.width - n_on), <int>self.G.shape[0])))
+        """Memory for so many selected features; what is known of them stays."""
+        cdef int room = max(n_on + SPARE, min(self.width, ROOM))
+        if n_on <= self.room:
+            return 0
+        with gil:
+            P, G = np.zeros((room, room)), np.empty((room, self.width))
+            if self.room:
+                P[: self.room, : self.room] = np.asarray(self.P).reshape(self.room, self.room)
+                G[: self.room] = np.asarray(self.G).reshape(self.room, self.width)
+            self.P, self.G, self.cross = P.ravel(), G.ravel(), np.empty(room * self.width)
+            self.room = room
         return 0
 
-    cdef int split(self, const double *theta) noexcept nogil:
-        """Which features are selected; how many."""
-        cdef int i
-        self.n_on = self.n_off = 0
-        for i in range(self.width):
-            if theta[i] > 0.0:
-                self.on[self.n_on] = i
-                self.n_on += 1
-            else:
-                self.off[self.n_off] = i
-                self.n_off += 1
-        return self.n_on
-
-    cdef bint invert(self, const double *theta, double ridge) noexcept nogil:
-        """P = (χ_OO + diag(d/m − χ))⁻¹, both triangles."""
-        cdef int i, p, q, info, n = self.n_on
+    cdef bint invert(self) noexcept nogil:
+        """P = (χ_OO + diag(d − χ))⁻¹, both triangles."""
+        cdef int i, p, q, info, n = self.n_on, room = self.room
         cdef double least = 1.0
-        if n == 0:
-            return True
+        cdef double *scale = &self.r[0]
         for p in range(n):
             i = self.on[p]
-            self.P[p * n + p] = self.gram[i, i] - self.chi[i] + self.chi[i] * (1.0 + ridge) * (1.0 + exp(-theta[i]))
-            self.scale[p] = 1.0 / sqrt(self.P[p * n + p])
+            self.P[p * room + p] = self.gram[i, i] + self.ridge * self.chi[i]
+            scale[p] = 1.0 / sqrt(self.P[p * room + p])
         for p in range(n):
             for q in range(p, n):
                 if q > p:
-                    self.P[p * n + q] = self.gram[self.on[p], self.on[q]]
-                self.P[p * n + q] *= self.scale[p] * self.scale[q]
-        dpotrf("L", &n, &self.P[0], &n, &info)
+                    self.P[p * room + q] = self.gram[self.on[p], self.on[q]]
+                self.P[p * room + q] *= scale[p] * scale[q]
+        if n == 0:
+            return True
+        dpotrf("L", &n, &self.P[0], &room, &info)
         for p in range(n):
-            least = min(least, self.P[p * n + p])
+            least = min(least, self.P[p * room + p])
         if info != 0 or least < COPIES:
             return False
-        dpotri("L", &n, &self.P[0], &n, &info)
+        dpotri("L", &n, &self.P[0], &room, &info)
         for p in range(n):
             for q in range(p, n):
-                self.P[p * n + q] *= self.scale[p] * self.scale[q]
-                self.P[q * n + p] = self.P[p * n + q]
+                self.P[p * room + q] *= scale[p] * scale[q]
+                self.P[q * room + p] = self.P[p * room + q]
         return True
 
-    cdef void measure(self, double ridge) noexcept nogil:
-        """v, the loss of every drop, and of every feature that is off c, s and its row of G = χP."""
-        cdef int i, j, p, q, n = self.n_on, off = self.n_off
-        cdef double one = 1.0, zero = 0.0, explained = 0.0, d, total
+    cdef void respond(self) noexcept nogil:
+        """v, and of every feature its column of G = Pχ, c and s."""
+        cdef int j, p, q, n = self.n_on, room = self.room, width = self.width
+        cdef double one = 1.0, zero = 0.0, minus, total
+        for j in range(width):
+            self.c[j], self.s[j] = self.b[j], self.chi[j] * (1.0 + self.ridge)
+        if n == 0:
+            return
         for p in range(n):
+            memcpy(&self.cross[p * width], &self.gram[self.on[p], 0], width * sizeof(double))
             total = 0.0
             for q in range(n):
-                total += self.P[p * n + q] * self.b[self.on[q]]
+                total += self.P[p * room + q] * self.b[self.on[q]]
             self.v[p] = total
-            explained += total * self.b[self.on[p]]
-            self.inverse_P_ii[p] = 1.0 / fmax(self.P[p * n + p], 1e-300)
-            self.slope[p] = total * self.inverse_P_ii[p]
-            self.loss[p] = total * self.slope[p]
+        # column by column that is Gᵀ = crossᵀ P
+        dsymm("R", "L", &width, &n, &one, &self.P[0], &room, &self.cross[0], &width, &zero, &self.G[0], &width)
+        for p in range(n):
+            minus = -self.v[p]
+            daxpy(&width, &minus, &self.cross[p * width], &ONE, &self.c[0], &ONE)
+            for j in range(width):
+                self.s[j] -= self.cross[p * width + j] * self.G[p * width + j]
+
+    cdef bint enter(self, int i) noexcept nogil:
+        """Select one more feature; False where it is almost a copy of the selected ones."""
+        cdef int p, q, n = self.n_on, room = self.room, width = self.width
+        cdef double one = 1.0, minus = -1.0, s = self.s[i], c = self.c[i], factor
+        cdef double *r = &self.r[0]
+        cdef double *g = &self.open_s[0]  # written anew by ``measure``
+        if not s > ALMOST_A_COPY * self.chi[i]:
+            return False
+        memcpy(r, &self.gram[i, 0], width * sizeof(double))  # χ_i less what the selected features explain of it
+        for p in range(n):
+            g[p] = self.gram[i, self.on[p]]
+        if n:
+            dgemv("N", &width, &n, &minus, &self.G[0], &width, g, &ONE, &one, r, &ONE)
+        for p in range(n):
+            g[p] = self.G[p * width + i]
+        factor = -1.0 / s
+        if n:
+            dger(&width, &n, &factor, r, &ONE, g, &ONE, &self.G[0], &width)
+        for p in range(n):
+            for q in range(n):
+                self.P[p * room + q] += g[p] * g[q] / s
+            self.P[p * room + n] = self.P[n * room + p] = -g[p] / s
+            self.v[p] -= g[p] * c / s
+        self.P[n * room + n], self.v[n] = 1.0 / s, c / s
+        for p in range(width):
+            self.G[n * width + p] = r[p] / s
+        shift(width, -c / s, -1.0 / s, r, &self.c[0], &self.s[0])
+        self.on[n], self.is_on[i] = i, True
+        self.n_on += 1
+        self.changes += 1
+        return True
+
+    cdef void leave(self, int slot) noexcept nogil:
+        """Drop the feature of a slot."""
+        cdef int p, q, last = self.n_on - 1, room = self.room, width = self.width
+        cdef double P_ii = self.P[slot * room + slot], v = self.v[slot], factor = -1.0 / P_ii
+        cdef double *g = &self.open_s[0]
+        cdef double *r = &self.r[0]
+        memcpy(r, &self.G[slot * width], width * sizeof(double))
+        for p in range(last + 1):
+            g[p] = self.P[p * room + slot]
+        dger(&width, &self.n_on, &factor, r, &ONE, g, &ONE, &self.G[0], &width)
+        for p in range(last + 1):
+            for q in range(last + 1):
+                self.P[p * room + q] -= g[p] * g[q] / P_ii
+            self.v[p] -= g[p] * v / P_ii
+        shift(width, v / P_ii, 1.0 / P_ii, r, &self.c[0], &self.s[0])
+        self.is_on[self.on[slot]] = False
+        for p in range(slot, last):
+            self.on[p], self.v[p] = self.on[p + 1], self.v[p + 1]
+            memcpy(&self.G[p * width], &self.G[(p + 1) * width], width * sizeof(double))
+            memcpy(&self.P[p * room], &self.P[(p + 1) * room], room * sizeof(double))
+        for p in range(last):
+            for q in range(slot, last):
+                self.P[p * room + q] = self.P[p * room + q + 1]
+        self.n_on = last
+        self.changes += 1
+
+    cdef void measure(self) noexcept nogil:
+        """The noise, the loss of every drop, and s of the features that can enter."""
+        cdef int j, p
+        cdef double explained = 0.0, d
+        for p in range(self.n_on):
+            explained += self.v[p] * self.b[self.on[p]]
+            self.inverse_P_ii[p] = 1.0 / fmax(self.P[p * self.room + p], 1e-300)
+            self.slope[p] = self.v[p] * self.inverse_P_ii[p]
+            self.loss[p] = self.v[p] * self.slope[p]
         self.noise = fmax(self.sigma2_y - explained, NOISE_FLOOR * self.sigma2_y)
-        for j in range(off):
-            for p in range(n):
-                self.cross[j * n + p] = self.gram[self.off[j], self.on[p]]
-        if n and off:  # column by column, that is Gᵀ = P crossᵀ
-            dsymm("L", "L", &n, &off, &one, &self.P[0], &n, &self.cross[0], &n, &zero, &self.G[0], &n)
-        for j in range(off):
-            i, d = self.off[j], self.chi[self.off[j]] * (1.0 + ridge)
-            self.c[j], self.s[j] = self.b[i], d
-            if n:
-                self.c[j] -= ddot(&n, &self.cross[j * n], &ONE, &self.v[0], &ONE)
-                self.s[j] -= ddot(&n, &self.cross[j * n], &ONE, &self.G[j * n], &ONE)
-            self.s[j] = fmax(self.s[j], 1e-12 * d)
+        for j in range(self.width):
+            d = 1e-12 * self.chi[j] * (1.0 + self.ridge)
+            self.open_s[j] = CLOSED if self.is_on[j] else (self.s[j] if self.s[j] > d else d)
 
     cdef double energy(self, double explained) noexcept nogil:
         """The likelihood's part of the change of F, when so much more variance is explained."""
@@ -155,13 +268,21 @@ cdef class BlockScreen:
 
     cdef void find_best(self, Best *found, int most, bint adds, bint swaps) noexcept nogil:
         cdef int p, j
+        cdef double gained
         cdef Best swapped
         begin(found, most)
         for p in range(self.n_on):
             offer(found, self.energy(-self.loss[p]) + self.gamma[self.on[p]], self.on[p], -1)
         if adds:
-            for j in range(self.n_off):
-                offer(found, self.energy(self.c[j] * self.c[j] / self.s[j]) - self.gamma[self.off[j]], -1, self.off[j])
+            for j in range(self.width):
+                if self.is_on[j]:
+                    continue
+                gained = self.c[j] * self.c[j] / self.open_s[j]
+                # log(1 − x) is at least −x/(1 − x): most are not among the best, which spares the logarithm
+                if gained >= self.noise or (
+                    -0.5 * self.n_samples * gained / (self.noise - gained) - self.gamma[j] < found.worst
+                ):
+                    offer(found, self.energy(gained) - self.gamma[j], -1, j)
         if swaps:
             self.find_swaps(&swapped, most, NULL)
             for p in range(swapped.size):
@@ -184,21 +305,30 @@ cdef class BlockScreen:
 
     cdef void find_swaps(self, Best *found, int most, const unsigned char *touched) noexcept nogil:
         """The swaps of untouched features that explain most, with their changes of F."""
-        cdef int j, p, n = self.n_on
+        cdef int j, p, width = self.width
         cdef double g, add, s
+        cdef const double *row
         begin(found, most)
-        for j in range(self.n_off):
-            if touched != NULL and touched[self.off[j]]:
+        for j in range(width if touched != NULL else 0):
+            if touched[j]:
+                self.open_s[j] = CLOSED
+        for p in range(self.n_on):
+            row = &self.G[p * width]
+            if touched != NULL and touched[self.on[p]]:
                 continue
-            for p in range(n):
-                if touched != NULL and touched[self.on[p]]:
-                    continue
-                g = self.G[j * n + p]
+            if most_gained(
+                width, self.slope[p], self.inverse_P_ii[p], &self.c[0], &self.open_s[0], row
+            ) <= self.loss[p] - found.worst:
+                continue
+            for j in range(width):
+                g = row[j]
                 add = self.c[j] + g * self.slope[p]
-                s = self.s[j] + g * g * self.inverse_P_ii[p]
-                if add * add > (self.loss[p] - found.worst) * s:  # most are not among the best: spare the division
+                s = self.open_s[j] + g * g * self.inverse_P_ii[p]
+                if self.open_s[j] < CLOSED and add * add > (self.loss[p] - found.worst) * s:
                     offer(found, self.loss[p] - add * add / s, p, j)
+        if touched != NULL:
+            self.measure()
         for p in range(found.size):
             found.value[p] = self.energy(-found.value[p])
-            found.drop[p], found.add[p] = self.on[found.drop[p]], self.off[found.add[p]]
+            found.drop[p] = self.on[found.drop[p]]
             found.value[p] += self.gamma[found.drop[p]] - self.gamma[found.add[p]]

@@ -17,6 +17,7 @@ import numpy as np
 from garrote import energy, exchange, ladder, search
 
 cdef double FORESIGHT = search.FORESIGHT
+cdef double JUMP = search.JUMP
 cdef double DIFFUSE = search.DIFFUSE
 cdef double UNDECIDED = search.UNDECIDED
 cdef int MANY_UNDECIDED = search.MANY_UNDECIDED
@@ -62,6 +63,7 @@ cdef class BlockSearch:
         int width, max_iter
         double tol, lower, most_selected, n_samples, sigma2_y, ridge
         bint wide, cut
+        int swaps_compared  # to find the best: where all features have the same prior, it explains most
         const double[::1] grid
         double[::1] odds, prior, start, start_w
         unsigned char[::1] touched
@@ -99,6 +101,7 @@ cdef class BlockSearch:
         cdef int n_gammas = len(grid), width = descent.width
         self.descent, self.screen, self.width = descent, screen, width
         self.grid, self.odds, self.ridge = grid, odds, ridge
+        self.swaps_compared = 1 if (odds == odds[0]).all() else MOVES
         self.tol, self.max_iter, self.lower = tol, max_iter, lower
         self.most_selected, self.wide = most_selected, wide
         self.n_samples, self.sigma2_y = descent.n_samples, descent.sigma2_y
@@ -114,17 +117,18 @@ cdef class BlockSearch:
         self.tried = np.zeros((n_gammas, 2), dtype=np.intc)
         self.swapped = {}
 
-    def point(self, int k):
-        """The state θ, m, w, v, goal, then noise, F, residual, branch, steps, factorisations, converged at the k-th γ."""
-        return (
-            np.array(self.state[k]).reshape(ROWS, self.width),
-            self.noise[k],
-            self.energy[k],
-            self.residual[k],
-            BRANCHES[self.branch[k]],
-            self.n_iter[k],
-            self.n_factorizations[k],
-            bool(self.converged[k]),
+    def points(self):
+        """Of every γ the state θ, m, w, v, goal, then noise, F, residual, branch, steps, evaluations, converged."""
+        cdef int n = self.size
+        return zip(
+            np.array(self.state[:n]).reshape(n, ROWS, self.width),
+            np.asarray(self.noise).tolist(),
+            np.asarray(self.energy).tolist(),
+            np.asarray(self.residual).tolist(),
+            [BRANCHES[i] for i in self.branch[:n]],
+            np.asarray(self.n_iter).tolist(),
+            np.asarray(self.n_factorizations).tolist(),
+            [bool(i) for i in self.converged[:n]],
         )
 
     # ---- points --------------------------------------------------------------------------------------------
@@ -206,6 +210,13 @@ cdef class BlockSearch:
                 return False
         return True
 
+    cdef bint same_branch(self, const double *theta, const double *other) noexcept nogil:
+        cdef int i
+        for i in range(self.width):
+            if (theta[i] > 0.0) != (other[i] > 0.0) and fabs(theta[i] - other[i]) > JUMP:
+                return False
+        return True
+
     cdef void predict(self, int k, const double *near, int at, const double *far, int beyond) noexcept nogil:
         """A start at the k-th γ from the states of two others on the same branch."""
         cdef int i
@@ -229,7 +240,7 @@ cdef class BlockSearch:
             for k in range(<int>self.grid.shape[0]):
                 if k == 0:
                     self.descend(k, &self.prior[0], UP, NULL, -1)
-                elif k > 1 and self.same_selection(self.row(k - 1, THETA), self.row(k - 2, THETA)):
+                elif k > 1 and self.same_branch(self.row(k - 1, THETA), self.row(k - 2, THETA)):
                     self.predict(k, self.row(k - 1, THETA), k - 1, self.row(k - 2, THETA), k - 2)
                     self.descend(k, &self.start[0], UP, &self.start_w[0], -1)
                 else:
@@ -252,7 +263,7 @@ cdef class BlockSearch:
                     if self.same_selection(self.row(k + 1, THETA), self.row(k, THETA)):
                         continue
                     memcpy(&self.above[0], self.row(k + 1, THETA), size)
-                if following and self.same_selection(&self.above[0], &self.beyond[0]):
+                if following and self.same_branch(&self.above[0], &self.beyond[0]):
                     self.predict(k, &self.above[0], k + 1, &self.beyond[0], k + 2)
                     self.descend(k, &self.start[0], DOWN, &self.start_w[0], -1)
                 else:
@@ -311,7 +322,7 @@ cdef class BlockSearch:
         while True:
             self.look_at_selection()
             for tries in range(RUNG_SWAPS):
-                if not self.screen.find_swap(&found, MOVES, NULL) or found.value[0] > -LOWER:
+                if not self.screen.find_swap(&found, self.swaps_compared, NULL) or found.value[0] > -LOWER:
                     break
                 self.selection[found.drop[0]], self.selection[found.add[0]] = False, True
                 self.look_at_selection()
@@ -392,23 +403,31 @@ cdef class BlockSearch:
     cdef int try_rungs(self, int highest) except -1 nogil:
         """At each γ the rung that promises the lowest F, where that is not the best point's selection."""
         cdef int k, i, size, best
-        cdef bint same
         for k in range(self.end):
             best = 0
             for size in range(1, highest + 1):
                 if self.rung_energy[size] - self.grid[k] * size < self.rung_energy[best] - self.grid[k] * best:
                     best = size
-            same = True
+            if self.is_rung(best, k):
+                continue
             self.set_prior(self.grid[k])
             for i in range(self.width):
-                same = same and (self.rungs[best, i] != 0) == (self.row(k, THETA)[i] > 0.0)
                 self.start[i] = CERTAIN if self.rungs[best, i] else self.prior[i]
-            if same:
-                continue
-            self.descend(k, &self.start[0], EXCHANGE, NULL, k)
+            if k and self.is_rung(best, k - 1):  # the rung was tried there, and its solution is near by
+                self.descend(k, self.row(k - 1, THETA), EXCHANGE, self.row(k - 1, W), k)
+            else:
+                self.descend(k, &self.start[0], EXCHANGE, NULL, k)
             if self.descent.noise[self.descent.at] >= INTERPOLATED * self.sigma2_y:
                 self.keep(k, EXCHANGE)
         return 0
+
+    cdef bint is_rung(self, int size, int k) noexcept nogil:
+        """Whether the rung of a size is the selection of the k-th point."""
+        cdef int i
+        for i in range(self.width):
+            if (self.rungs[size, i] != 0) != (self.row(k, THETA)[i] > 0.0):
+                return False
+        return True
 
     # ---- part 4: settle ------------------------------------------------------------------------------------
 
@@ -492,7 +511,7 @@ cdef class BlockSearch:
         for depth in range(DEPTH):
             if depth:
                 self.look(&self.start[0])
-            if not self.screen.find_swap(&found, MOVES, &self.touched[0]):
+            if not self.screen.find_swap(&found, self.swaps_compared, &self.touched[0]):
                 return False
             total += found.value[0]
             self.switch(found.drop[0], found.add[0])

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 9 && defined(__GLIBC__)
-#define EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && defined(__GLIBC__)
+#define EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #define INLINE static inline __attribute__((always_inline)) /* into each of them */
 #else
 #define EACH_PROCESSOR
@@ -204,5 +204,28 @@ EACH_PROCESSOR static void fixed_point_step(
     for (int i = 0; i < n; i++) {
         double d = (1.0 + ridge) * chi[i], there = w[i] + R[i] / d, aim = gamma[i] + kappa * d * there * there;
         step[i] = (aim < theta_max ? aim : theta_max) - theta[i];
+    }
+}
+
+/* The largest (c + slope g)^2 / (s + weight g^2). */
+EACH_PROCESSOR static double most_gained(
+    int n, double slope, double weight, const double *restrict c, const double *restrict s, const double *restrict g)
+{
+    double most = 0.0;
+#pragma omp simd reduction(max : most)
+    for (int i = 0; i < n; i++) {
+        double add = c[i] + slope * g[i], gain = add * add / (s[i] + weight * g[i] * g[i]);
+        most = gain > most ? gain : most;
+    }
+    return most;
+}
+
+/* c += c_factor r and s += s_factor r^2. */
+EACH_PROCESSOR static void shift(
+    int n, double c_factor, double s_factor, const double *restrict r, double *restrict c, double *restrict s)
+{
+    for (int i = 0; i < n; i++) {
+        c[i] += c_factor * r[i];
+        s[i] += s_factor * r[i] * r[i];
     }
 }

@@ -1,7 +1,7 @@
 """Exchange moves: leave a local minimum by swapping, adding or dropping selected features.
 
-With the selected features O (m > ½) held at their m and all others at zero, v = P b_O with
-P = (χ_OO + diag(d/m − χ))⁻¹. Dropping i raises E by v_i²/P_ii. Adding j lowers it by c_j²/s_j, with
+With the selected features O (m > ½) in the model for certain and all others out of it, v = P b_O with
+P = (χ_OO + diag(d − χ))⁻¹. Dropping i raises E by v_i²/P_ii. Adding j lowers it by c_j²/s_j, with
 s_j = d_j − χ_jO P χ_Oj. After i was dropped, c_j and s_j become c_j + G_ji v_i/P_ii and s_j + G_ji²/P_ii, with G = χ P.
 So the F of every drop, add and swap follows from one small inverse, and only the best few are solved.
 
@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg.lapack import dpotrf, dpotri
-from scipy.special import expit
 
 from garrote._loops import COMPILED, BlockScreen
 from garrote.arrays import Array, Index
@@ -105,7 +104,7 @@ class Screen:
         self.gamma, self.n_samples = gamma, block.n_samples
         d = block.chi * (1.0 + ridge)
         K = block.gram[np.ix_(on, on)]
-        K.flat[:: len(on) + 1] += d[on] / expit(theta[on]) - block.chi[on]
+        K.flat[:: len(on) + 1] += d[on] - block.chi[on]
         P = _inverse(K)
         self.v = P @ block.b[on]
         cross = block.gram[np.ix_(off, on)]

@@ -52,6 +52,9 @@ MANY_UNDECIDED = 50
 #: The best selections of each size are looked for up to this size.
 HIGHEST = 64
 
+#: From one γ to the next, θ of a feature that jumps in or out changes by more than this.
+JUMP = 4.0
+
 #: θ is foreseen to change by so much at most from one γ to the next.
 FORESIGHT = 2.0
 
@@ -79,10 +82,14 @@ class Point:
 
     found: Found
     branch: str
-    selected: Index = field(init=False)  #: positions in the working set of the features with m > ½
+    _selected: Index | None = field(init=False, default=None)
 
-    def __post_init__(self) -> None:
-        self.selected = (self.theta > 0.0).nonzero()[0]
+    @property
+    def selected(self) -> Index:
+        """Positions in the working set of the features with m > ½."""
+        if self._selected is None:
+            self._selected = (self.theta > 0.0).nonzero()[0]
+        return self._selected
 
     @property
     def theta(self) -> Array:
@@ -98,6 +105,12 @@ class Point:
 
     def same_selection(self, other: Point) -> bool:
         return self.selected.tobytes() == other.selected.tobytes()
+
+    def same_branch(self, other: Point) -> bool:
+        """Whether no feature of the neighbour has jumped in or out."""
+        size = min(len(self.theta), len(other.theta))
+        theta, others = self.theta[:size], other.theta[:size]
+        return not bool((((theta > 0.0) != (others > 0.0)) & (np.abs(theta - others) > JUMP)).any())
 
 
 class Search:
@@ -195,7 +208,7 @@ class Search:
             settled = False
         active.n_iter += search.total_iter
         active.n_factorizations += search.total_factorizations
-        self.best = [_point_of(search, k) for k in range(search.size)]
+        self.best = _points_of(search)
         self.up, self.down = (np.asarray(values)[: search.size].tolist() for values in (search.up, search.down))
         self.end = search.end
         if not settled:
@@ -219,7 +232,7 @@ class Search:
             if not reason:
                 self.end = k + 1
             start = Start(point.found.run.end.target, point.w)
-            if k and k + 1 < len(self.grid) and point.same_selection(self.best[k - 1]):
+            if k and k + 1 < len(self.grid) and point.same_branch(self.best[k - 1]):
                 start = self.predicted(k + 1, point, k, self.best[k - 1], k - 1)
         self.tidy()
         return "" if whole_grid else reason
@@ -233,7 +246,7 @@ class Search:
                 continue  # no jump here: the branches have merged
             above = branch or self.best[k + 1]
             start: Start | Point = above
-            if branch is not None and beyond is not None and above.same_selection(beyond):
+            if branch is not None and beyond is not None and above.same_branch(beyond):
                 start = self.predicted(k, above, k + 1, beyond, k + 2)
             point = self.descend(k, start.theta, "down", near=start)
             beyond = above
@@ -266,9 +279,15 @@ class Search:
         for k in range(self.end):
             gamma = float(self.grid[k])
             theta = min(rungs, key=lambda rung: rung.free_energy(gamma)).theta
-            if not np.array_equal((theta > 0.0).nonzero()[0], self.best[k].selected):
-                theta = np.where(theta > 0.0, theta, self.active.start(gamma)[: len(theta)])
-                point = self.descend(k, theta, "exchange", beat=self.best[k])
+            selected = (theta > 0.0).nonzero()[0]
+            if not np.array_equal(selected, self.best[k].selected):
+                near = None
+                if k and np.array_equal(selected, self.best[k - 1].selected):  # the rung's solution there is near by
+                    near = self.best[k - 1]
+                    theta = near.theta
+                else:
+                    theta = np.where(theta > 0.0, theta, self.active.start(gamma)[: len(theta)])
+                point = self.descend(k, theta, "exchange", near=near, beat=self.best[k])
                 if not self.interpolates(point):
                     self.keep(k, point)
                 self.tidy()
@@ -380,8 +399,15 @@ class Search:
         return "solutions of lower free energy hold more inclusion in unselected than in selected features" * dropped
 
 
-def _point_of(search: BlockSearch, k: int) -> Point:
-    """The compiled search's best point at the k-th γ."""
-    (theta, m, w, v, target), noise, free_energy, residual, branch, n_iter, cost, converged = search.point(k)
-    end = Energy(theta, m, w, v, noise, free_energy, target, residual)
-    return Point(Found(Descent(end, n_iter, cost, converged), n_factorizations=cost), branch)
+def _points_of(search: BlockSearch) -> list[Point]:
+    """The compiled search's best points."""
+    return [
+        Point(
+            Found(
+                Descent(Energy(*state, noise, free_energy, target, residual), n_iter, cost, converged),
+                n_factorizations=cost,
+            ),
+            branch,
+        )
+        for (*state, target), noise, free_energy, residual, branch, n_iter, cost, converged in search.points()
+    ]

@@ -161,8 +161,7 @@ def make_solution(active: WorkingSet, gamma: float, found: Found, branch: str) -
         inclusion=inclusion,
         slab=slab,
         beta=model.beta or 1.0 / max(end.noise, NOISE_FLOOR * problem.sigma2_y),
-        free_energy=found.free_energy
-        + _free_energy_of_priors(problem, gamma, model, np.concatenate([problem.varying, problem.unpenalized])),
+        free_energy=found.free_energy + _free_energy_of_unused(problem, gamma, model),
         n_iter=found.run.n_iter,
         residual=end.residual,
         branch=branch,
@@ -193,6 +192,13 @@ def empty_solution(problem: Problem, gamma: float, model: Model) -> Solution:
         n_features=problem.n_features,
         prior_log_odds=model.prior_log_odds,
     )
+
+
+def _free_energy_of_unused(problem: Problem, gamma: float, model: Model) -> float:
+    """F of the constant features."""
+    if len(problem.varying) + len(problem.unpenalized) == problem.n_features:
+        return 0.0
+    return _free_energy_of_priors(problem, gamma, model, np.concatenate([problem.varying, problem.unpenalized]))
 
 
 def _free_energy_of_priors(problem: Problem, gamma: float, model: Model, others: Index) -> float:
