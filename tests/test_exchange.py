@@ -57,13 +57,16 @@ def test_compiled_screening_is_the_plain_one(n_features, zeta):
         touched = (rng.random(n_features) < 0.3).astype(np.uint8)
         ours, theirs = (screen.best_swap(MOVES, touched) for screen in (fast, plain))
         assert ours == theirs if theirs is None else ours == pytest.approx(theirs, rel=1e-7)
+        for adds in (False, True):
+            ours, theirs = (screen.best_link(MOVES, adds, touched) for screen in (fast, plain))
+            assert ours == theirs if theirs is None else ours == pytest.approx(theirs, rel=1e-7)
 
 
 @compiled
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
 @pytest.mark.parametrize("zeta", [0.0, 0.95])
 def test_a_screen_follows_a_selection_that_changes(zeta, ridge):
-    """Features that enter and leave, more than a hundred, one or two at a time: rank-one changes, and now and then anew."""
+    """More than a hundred features enter and leave, one or two at a time: rank-one changes, now and then all anew."""
     block, rng = block_of(60, 0, zeta, n_samples=80), np.random.default_rng(3)
     theta, gamma = np.where(np.arange(60) % 4 == 0, 9.0, -9.0), np.full(60, -5.0)
     for _ in range(120):

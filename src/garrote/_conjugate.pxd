@@ -34,7 +34,6 @@ cdef class ConjugateDescent:
         double *image
         double *step  # Newton's of θ, and the image that of w
         double *fixed  # the fixed-point step
-        double *last  # the one before
         double *old_theta
         double *old_w
         double *e  # the residual
@@ -52,10 +51,12 @@ cdef class ConjugateDescent:
         int[::1] engaged
         int n_engaged
         const double *gamma
-        double kappa, noise, free_energy, residual
+        double kappa, noise, free_energy, residual, w_residual
         double stiffness, h  # s and h of κ's equation
-        bint escapes
-        double promised  # by Newton's step
+        bint convex  # whether F is, as far as conjugate gradients could see
+        double left  # squares of what they left
+        double promised  # the decrease of F by Newton's step, twice, as λ²: the part of θ, and that of v
+        double old_energy, old_residual
         int n_iter, n_evaluations
 
         void set_data(self, const double[::1] target, const double[::1] b, double floor) noexcept
@@ -64,21 +65,24 @@ cdef class ConjugateDescent:
             self, const double *theta, const double *w, const double *gamma, double tol, int max_iter, double most,
             const double *rival, double rival_energy, double *trace,
         ) noexcept nogil
+        bint begin(self, const double *theta, const double *w) noexcept nogil
+        void remember(self) noexcept nogil
+        int selected(self) noexcept nogil
         bint at_rest(self, double tol) noexcept nogil
         void finish(self) noexcept nogil
         bint at_rival(self, const double *rival, double rival_energy) noexcept nogil
-        bint accepts(self, double energy, double residual) noexcept nogil
-        bint newton(self, double tol) noexcept nogil
-        bint try_newton(self, double energy, double residual) noexcept nogil
-        bint fixed_point(self, double length, double energy, double residual) noexcept nogil
-        double boldness(self, bint again) noexcept nogil
+        bint hopeless(self, double rival_energy) noexcept nogil
+        bint lowers(self) noexcept nogil
+        bint find_newton_step(self, double tol) noexcept nogil
+        void leave_saddle(self) noexcept nogil
+        bint try_newton_step(self) noexcept nogil
+        bint try_fixed_point_step(self) noexcept nogil
         bint evaluate(self) noexcept nogil
         bint linearise(self) noexcept nogil
-        bint solve_w(self) noexcept nogil
+        bint find_w(self) noexcept nogil
         void engage(self, const double *weight, double least) noexcept nogil
         void gather(self, const double *weight, double least, int n) noexcept nogil
-        bint solve(self, double accuracy, double least) noexcept nogil
-        bint escape(self, double squares) noexcept nogil
+        bint solve(self, double accuracy, double most) noexcept nogil
         double apply(self) noexcept nogil
         void respond(self) noexcept nogil
         bint by_root(self) noexcept nogil

@@ -36,11 +36,12 @@ cdef extern from "_vectors.h" nogil:
     )
     double largest_residual(
         int n, double ridge, double kappa, const double *chi, const double *gamma, const double *theta,
-        const double *m, const double *w, const double *R,
+        const double *m, const double *w, const double *R, double *of_w,
     )
     void slopes(
         int n, double ridge, double kappa, const double *chi, const double *gamma, const double *theta,
         const double *m, const double *w, double *slope, double *q, double *t, double *with_q, double *with_t,
+        double *with_rho,
     )
     double scaled(int n, const double *scale, const double *z, const double *direction, double *side)
     double curvature_of(
@@ -72,26 +73,26 @@ cdef double TRUST = 8.0
 cdef double SURE = 9.3
 #: Newton's step, a quarter of it, …: so many are tried.
 cdef int TRIES = 2
-#: Features with a smaller v′ do not move the others within Newton's step.
+#: Features with a smaller v′ do not move the others within Newton's step: than this, or so many times the residual, but
+#: no more than that.
 cdef double ENGAGED = 1e-2
 cdef double FOCUS = 5.0
+cdef double MOST_ENGAGED = 0.2
 #: Features with a smaller m have w found by themselves.
 cdef double JOINT = 0.2
 #: Engaged features are chosen anew when there are so many times too many.
 cdef double IDLE = 1.25
 #: The accuracy of conjugate gradients for Newton's step, relative to its right side, at most.
 cdef double COARSE = 0.1
-#: What w may leave of F when they are found anew.
-cdef double ACCURATE_W = 1e-3
-#: Where more than this is left of the equations at the start, w is not that of a solution near by.
-cdef double FAR = 0.5
-#: After a fixed-point step Newton's is tried again when less than this is left of the residual.
-cdef double CALMER = 0.8
+#: The accuracy of w when they are found anew: relative, and what they may leave of F. (The split between columns that are
+#: almost copies hardly matters for F, but decides which of them stays.)
+cdef double ACCURATE_W = 1e-4
+cdef double W_OF_F = 1e-3
+#: Where more than this is left of the equations, w may be far from those that belong to m, and are found anew.
+cdef double FAR = 2.0
 #: The least part of a fixed-point step that is tried.
 cdef double SHORTEST_STEP = 0.01
-#: A fixed-point step in the direction of the last one, at an angle with at least this cosine, may be so many times longer,
-#: as long as θ changes by no more than so much.
-cdef double STRAIGHT = 0.9
+#: Along a direction of negative curvature the step is so many times the fixed-point step, and changes θ by so much at most.
 cdef double BOLD = 4.0
 cdef double BOLDEST = 1.0
 #: A descent has come to a rival when no inclusion differs by more than this.
@@ -120,20 +121,20 @@ cdef class ConjugateDescent:
         self.set_data(target if self.has_root else np.empty(0), b, floor)
         self.engaged = np.empty(width, dtype=np.intc)
         self.gathered = np.empty((3 * width // 4) ** 2 + 1)
-        self.memory = np.empty(25 * width + 2 * self.rows)
+        self.memory = np.empty(24 * width + 2 * self.rows)
         start = &self.memory[0]
         self.theta, self.m, self.w, self.v = start, start + width, start + 2 * width, start + 3 * width
         self.goal, self.c, self.R, self.slope = start + 4 * width, start + 5 * width, start + 6 * width, start + 7 * width
         start += 8 * width
         self.q, self.t, self.most, self.image = start, start + width, start + 2 * width, start + 3 * width
-        self.fixed, self.last = start + 4 * width, start + 5 * width
+        self.fixed, self.step = start + 4 * width, start + 5 * width
         self.old_theta, self.old_w = start + 6 * width, start + 7 * width
         start += 8 * width
         self.scale, self.rest, self.z, self.x = start, start + width, start + 2 * width, start + 3 * width
         self.r, self.direction = start + 4 * width, start + 5 * width
         self.applied, self.side = start + 6 * width, start + 7 * width
         start += 8 * width
-        self.step, self.e, self.fit = start, start + width, start + width + self.rows
+        self.e, self.fit = start, start + self.rows
 
     cdef void set_data(self, const double[::1] target, const double[::1] b, double floor) noexcept:
         self.target, self.b, self.floor = target, b, floor
@@ -145,20 +146,13 @@ cdef class ConjugateDescent:
         self, const double *theta, const double *w, const double *gamma, double tol, int max_iter, double most,
         const double *rival, double rival_energy, double *trace,
     ) noexcept nogil:
-        """Descend from θ, and from w if they are known; how it ended. F at the start and after each step is traced."""
-        cdef double energy, residual, last_residual = INFINITY
-        cdef bint accepted, by_fixed_point = False
-        cdef int i, selected, size = self.width * sizeof(double)
+        """Descend from θ, and from w if they are known; how it ended. F at the start and after each step is traced.
+
+        The descent is abandoned when it selects more than ``most`` features, or when it comes close to the inclusions
+        ``rival``, or will end above ``rival_energy``.
+        """
         self.gamma, self.n_iter, self.n_evaluations, self.n_engaged = gamma, 0, 0, 0
-        memcpy(self.theta, theta, size)
-        memset(self.w, 0, size)
-        if w != NULL:
-            memcpy(self.w, w, size)
-        memcpy(self.old_theta, self.theta, size)
-        memcpy(self.old_w, self.w, size)
-        if not self.evaluate():
-            return LOST
-        if (w == NULL or self.residual > FAR) and not (self.solve_w() and self.evaluate()):
+        if not self.begin(theta, w):
             return LOST
         while True:
             if trace != NULL:
@@ -170,36 +164,44 @@ cdef class ConjugateDescent:
                 return UNFINISHED
             if self.n_iter >= PATIENCE:
                 return LOST
-            selected = 0
-            for i in range(self.width):
-                selected += self.theta[i] > 0.0
-            if selected > most or (rival != NULL and self.at_rival(rival, rival_energy)):
+            if self.selected() > most or (rival != NULL and self.at_rival(rival, rival_energy)):
                 self.finish()
                 return ABANDONED
-            memcpy(self.old_theta, self.theta, size)
-            memcpy(self.old_w, self.w, size)
-            fixed_point_step(
-                self.width, self.ridge, self.kappa, THETA_MAX, &self.chi[0], gamma, self.theta, self.w, self.R, self.fixed
-            )
-            energy, residual = self.free_energy, self.residual
-            accepted = False
-            self.escapes = False
-            if (not by_fixed_point or residual < CALMER * last_residual) and self.newton(tol):
-                if (
-                    rival != NULL and not self.escapes and self.promised < 1.0
-                    and energy - HOPE * self.promised > rival_energy
-                ):
+            self.remember()
+            if self.find_newton_step(tol):
+                if rival != NULL and self.hopeless(rival_energy):
                     self.finish()
                     return ABANDONED
-                accepted = self.try_newton(energy, residual)
-            if accepted:
-                by_fixed_point = False
-            else:
-                if not self.fixed_point(self.boldness(by_fixed_point), energy, residual):
-                    return LOST
-                by_fixed_point = True
-            last_residual = residual
+                if self.try_newton_step():
+                    self.n_iter += 1
+                    continue
+            if not self.try_fixed_point_step():
+                return LOST
             self.n_iter += 1
+
+    cdef bint begin(self, const double *theta, const double *w) noexcept nogil:
+        """Evaluate the start; where w is not known, or not that of a solution near by, it is found for the given m."""
+        memcpy(self.theta, theta, self.width * sizeof(double))
+        if w == NULL:
+            memset(self.w, 0, self.width * sizeof(double))
+        else:
+            memcpy(self.w, w, self.width * sizeof(double))
+        return self.evaluate() and ((w != NULL and self.w_residual <= FAR) or self.find_w())
+
+    cdef void remember(self) noexcept nogil:
+        """Where steps begin, and the step of Eq. (m) from there."""
+        memcpy(self.old_theta, self.theta, self.width * sizeof(double))
+        memcpy(self.old_w, self.w, self.width * sizeof(double))
+        self.old_energy, self.old_residual = self.free_energy, self.residual
+        fixed_point_step(
+            self.width, self.ridge, self.kappa, THETA_MAX, &self.chi[0], self.gamma, self.theta, self.w, self.R, self.fixed
+        )
+
+    cdef int selected(self) noexcept nogil:
+        cdef int i, count = 0
+        for i in range(self.width):
+            count += self.theta[i] > 0.0
+        return count
 
     cdef bint at_rest(self, double tol) noexcept nogil:
         """Whether Eq. (m) holds for every feature; then the descent is finished."""
@@ -234,22 +236,48 @@ cdef class ConjugateDescent:
                 return False
         return True
 
-    cdef bint accepts(self, double energy, double residual) noexcept nogil:
-        """Whether F is no higher than before; within its rounding error, the smaller residual decides."""
-        cdef double good = self.sigma2_y / self.noise
-        cdef double rounding = ROUNDING * (1.0 + fabs(energy)) + LOST_DIGITS * self.n_samples * sqrt(good)
-        return self.free_energy <= energy or (self.free_energy <= energy + rounding and self.residual < residual)
+    cdef bint hopeless(self, double rival_energy) noexcept nogil:
+        """Whether F will stay above the rival's, as Newton's step predicts where F is convex."""
+        return self.convex and self.promised < 1.0 and self.free_energy - HOPE * self.promised > rival_energy
 
     # ---- steps ---------------------------------------------------------------------------------------------
 
-    cdef bint newton(self, double tol) noexcept nogil:
-        """Find Newton's step, and the decrease of F it promises (twice, as λ² does); False where F is not convex."""
+    cdef bint lowers(self) noexcept nogil:
+        """Whether F is no higher than before the step; within its rounding error, the smaller residual decides."""
+        cdef double rise, rounding
+        rise = self.free_energy - self.old_energy
+        rounding = ROUNDING * (1.0 + fabs(self.old_energy)) + LOST_DIGITS * self.n_samples * sqrt(
+            self.sigma2_y / self.noise
+        )
+        return rise <= 0.0 or (rise <= rounding and self.residual < self.old_residual)
+
+    cdef bint find_newton_step(self, double tol) noexcept nogil:
+        """Newton's step; where F is not convex, that and a step off the saddle. False where there is neither."""
         if not self.linearise():
             return False
-        return self.solve(max(min(COARSE, sqrt(self.residual)), 0.1 * tol / self.residual), 0.0)
+        self.convex = self.solve(max(min(COARSE, sqrt(self.residual)), 0.1 * tol / self.residual), INFINITY)
+        if not self.convex:
+            self.leave_saddle()
+        return True
 
-    cdef bint try_newton(self, double energy, double residual) noexcept nogil:
-        """Go by what the engaged ones' dv = √(v′/d) x means, or a part of it, if that lowers F."""
+    cdef void leave_saddle(self) noexcept nogil:
+        """Go on, from what conjugate gradients have found so far, along the direction of negative curvature.
+
+        The fixed-point step goes there too, by what is left of the gradient, but it takes many to get away.
+        """
+        cdef int i, p, n = self.n_engaged
+        cdef double slope, largest = 0.0, length
+        for p in range(n):  # the largest change of θ that the direction means
+            i = self.engaged[p]
+            if self.scale[p] > 0.0:
+                slope = 2.0 * self.kappa * self.w[i] / self.scale[p]
+                largest = max(largest, fabs(slope * self.direction[p]))
+        length = BOLD * self.left / ddot(&n, self.direction, &ONE, self.direction, &ONE)
+        length = min(length, BOLDEST / largest)
+        daxpy(&n, &length, self.direction, &ONE, self.x, &ONE)
+
+    cdef bint try_newton_step(self) noexcept nogil:
+        """Go by what the engaged features' dv = √(v′/d) x means, or a part of it, if that lowers F."""
         cdef int p, tries
         cdef double along = self.h, length = 1.0
         for p in range(self.n_engaged):
@@ -263,38 +291,21 @@ cdef class ConjugateDescent:
         for tries in range(TRIES):
             go(self.width, length, self.old_theta, self.step, self.theta)
             go(self.width, length, self.old_w, self.image, self.w)
-            if self.evaluate() and self.accepts(energy, residual):
+            if self.evaluate() and (self.w_residual <= FAR or self.find_w()) and self.lowers():
                 return True
             length *= 0.25
         return False
 
-    cdef bint fixed_point(self, double length, double energy, double residual) noexcept nogil:
-        """The longest part of the fixed-point step that lowers F, beginning with a length; False if there is none."""
+    cdef bint try_fixed_point_step(self) noexcept nogil:
+        """The step of Eq. (m), a half of it, …, whichever first lowers F; False if there is none."""
+        cdef double length = 1.0
         while length >= SHORTEST_STEP:
             go(self.width, length, self.old_theta, self.fixed, self.theta)
             memcpy(self.w, self.old_w, self.width * sizeof(double))
-            if self.evaluate() and self.solve_w() and self.evaluate() and self.accepts(energy, residual):
+            if self.evaluate() and self.find_w() and self.lowers():
                 return True
-            length = min(1.0, 0.5 * length)
+            length *= 0.5
         return False
-
-    cdef double boldness(self, bint again) noexcept nogil:
-        """How long the fixed-point step may be: longer than one where it goes on in the direction of the last one.
-
-        On the way off a saddle the steps grow slowly, each by the same factor.
-        """
-        cdef int i
-        cdef double first = 0.0, second = 0.0, both = 0.0, longest = 0.0, weight
-        for i in range(self.width):
-            weight = self.m[i] * (1.0 - self.m[i])
-            first += weight * self.last[i] * self.last[i]
-            second += weight * self.fixed[i] * self.fixed[i]
-            both += weight * self.last[i] * self.fixed[i]
-            longest = max(longest, fabs(self.fixed[i]) if fabs(self.theta[i]) < SURE else 0.0)
-        memcpy(self.last, self.fixed, self.width * sizeof(double))
-        if not again or both <= STRAIGHT * sqrt(first * second):
-            return 1.0
-        return max(1.0, min(BOLD, BOLDEST / longest))
 
     # ---- evaluation ----------------------------------------------------------------------------------------
 
@@ -329,8 +340,9 @@ cdef class ConjugateDescent:
             0.5 * self.n_samples * log(PI * self.n_samples / self.kappa) + self.kappa * self.noise + bernoulli
         )
         self.residual = largest_residual(
-            n, self.ridge, self.kappa, &self.chi[0], self.gamma, self.theta, self.m, self.w, self.R
+            n, self.ridge, self.kappa, &self.chi[0], self.gamma, self.theta, self.m, self.w, self.R, &self.w_residual
         )
+        self.residual = max(self.residual, self.w_residual)
         return True
 
     # ---- linear systems ------------------------------------------------------------------------------------
@@ -341,7 +353,7 @@ cdef class ConjugateDescent:
         cdef double s, lost = 0.0, h = 0.0
         slopes(
             self.width, self.ridge, self.kappa, &self.chi[0], self.gamma, self.theta, self.m, self.w, self.slope,
-            self.q, self.t, &lost, &h,
+            self.q, self.t, &lost, &h, &self.promised,
         )
         self.stiffness, self.h = 1.0, 0.0
         if self.fixed_beta:
@@ -350,27 +362,27 @@ cdef class ConjugateDescent:
             self.stiffness, self.h = (self.noise / self.kappa - lost) / (2.0 * self.kappa), h / (2.0 * self.kappa)
         if self.stiffness <= 0.0:
             return False
-        self.engage(self.slope, min(max(self.residual * FOCUS, ENGAGED), 0.2))
+        self.engage(self.slope, min(max(FOCUS * self.residual, ENGAGED), MOST_ENGAGED))
         for p in range(self.n_engaged):
             i, s = self.engaged[p], self.scale[p]
             self.z[p] = self.q[i] / s if s > 0.0 else 0.0
             self.r[p] = s * self.R[i] + (self.t[i] / s if s > 0.0 else 0.0) + self.z[p] * self.h / self.stiffness
         return True
 
-    cdef bint solve_w(self) noexcept nogil:
-        """w for the present m, jointly; θ stays."""
+    cdef bint find_w(self) noexcept nogil:
+        """w for the present m, jointly, and an evaluation with them; θ stays."""
         cdef int i, p
         self.stiffness = 1.0
         self.engage(self.m, JOINT)
         for p in range(self.n_engaged):
             self.z[p] = 0.0
             self.r[p] = self.scale[p] * self.R[self.engaged[p]]
-        if not self.solve(0.0, ACCURATE_W / (2.0 * self.kappa)):
+        if not self.solve(ACCURATE_W, W_OF_F / (2.0 * self.kappa)):
             return False
         self.respond()
         for i in range(self.width):
             self.w[i] += self.image[i] / ((1.0 + self.ridge) * self.chi[i])
-        return True
+        return self.evaluate()
 
     cdef void engage(self, const double *weight, double least) noexcept nogil:
         """Let the features with a weight take part, and scale them; a matrix that serves is not gathered again."""
@@ -407,41 +419,28 @@ cdef class ConjugateDescent:
             for j in range(n):
                 self.gathered[p * n + j] = row[self.engaged[j]]
 
-    cdef bint solve(self, double accuracy, double least) noexcept nogil:
+    cdef bint solve(self, double accuracy, double most) noexcept nogil:
         """Conjugate gradients for the scaled system; False where they meet a direction without positive curvature.
 
-        They end when the squares of what is left are below ``least``, or so much smaller than at first.
+        They end when what is left is so much smaller than at first, and its squares are not above ``most``.
         """
         cdef int n = self.n_engaged, steps
         cdef double squares, before, curvature
         memset(self.x, 0, n * sizeof(double))
         memcpy(self.direction, self.r, n * sizeof(double))
         squares = ddot(&n, self.r, &ONE, self.r, &ONE)
-        least, self.promised = max(least, accuracy * accuracy * squares), 0.0
+        most = min(most, accuracy * accuracy * squares)
         for steps in range(n):
-            if squares <= least:
+            if squares <= most:
                 break
             curvature = self.apply()
             if not curvature > 0.0:
-                return self.escape(squares)
+                self.left = squares
+                return False
             self.promised += 2.0 * self.kappa * squares * squares / curvature
             before = squares
             squares = advance(n, squares / curvature, self.direction, self.applied, self.x, self.r)
             turn(n, squares / before, self.r, self.direction)
-        return True
-
-    cdef bint escape(self, double squares) noexcept nogil:
-        cdef int i, p, n = self.n_engaged
-        cdef double length, largest = 0.0
-        self.escapes = True
-        for p in range(n):
-            i = self.engaged[p]
-            if self.slope[i] > 0.0:
-                largest = max(largest, fabs(2.0 * self.kappa * self.w[i] * self.direction[p]) * sqrt((1.0 + self.ridge) * self.chi[i] / self.slope[i]))
-        length = BOLD * squares / ddot(&n, self.direction, &ONE, self.direction, &ONE)
-        length = min(length, BOLDEST / largest)
-        for p in range(n):
-            self.x[p] += length * self.direction[p]
         return True
 
     cdef double apply(self) noexcept nogil:

@@ -31,9 +31,6 @@ cdef class BlockDescent:
         const double *rival  # the inclusions of a solution that is to be beaten, or NULL
         double rival_energy
         double[::1] moved
-        double[::1] seen, seen_w, slide, slide_w, safe  # θ and w at the last step, their last changes, and a copy
-        double ratio  # of the last two steps' lengths
-        int n_seen
         double unheard  # operations since the last look at whether a signal came
         double[:, ::1] s_theta, s_m, s_w, s_v, s_goal, s_root_m, s_slack, chol  # of the strong ones, at both points
         double noise[2]
@@ -60,11 +57,7 @@ cdef class BlockDescent:
         ) except -1 nogil
         int hear(self) except -1 nogil
         bint at_rest(self, double weak_change, double before, double tol) noexcept nogil
-        bint slides(self) noexcept nogil
-        void leap(self) noexcept nogil
         int selected(self) noexcept nogil
-        bint at_rival(self) noexcept nogil
-        bint hopeless(self) noexcept nogil
         void scatter(self) noexcept nogil
         void choose_strong(self) noexcept nogil
         void sum_weak(self) noexcept nogil

@@ -6,8 +6,9 @@ jointly, with w and β profiled out and Newton steps on their m (Section 3 of th
 line). The *weak* ones, whose interaction is of the order of their inclusions, are visited one after the other: for
 given others, w_i = ĉ_i/d_i and m_i = σ(γ_i + (βn/2) w_i² d_i) minimise F exactly (ĉ_i leaves out the feature's own part).
 Both lower F, so F never rises. A weak feature is never raised above the threshold by itself: it becomes strong, and
-the joint solve decides. Where the alternation is slow, the slowest of them are solved jointly too; and where its steps
-shrink in a constant ratio, the limit of their geometric series is tried.
+the joint solve decides. Where the alternation is slow, the slowest of them are solved jointly too.
+
+All that is done where conjugate gradients (:mod:`garrote._conjugate`), which are tried first, are lost.
 
 With more strong features than rows, and a slab prior that keeps every slack d − mχ positive, the linear system is solved
 in its dual form: M⁻¹ = Σ − ΣSXᵀC⁻¹XSΣ with Σ = slack⁻¹ and the rows × rows matrix C = I + XS²ΣXᵀ, at a cost linear in
@@ -42,16 +43,8 @@ cdef double WEAK = log(STRONG / (1.0 - STRONG)) + 1e-9
 #: After so many steps, weak features whose last change is at least this fraction of the largest are solved jointly too.
 cdef int PATIENCE = 10
 cdef double SLOW = 0.3
-#: A descent slides when each of its steps is such a fraction of the one before, at an angle with at least this cosine.
-cdef double LEAST_RATIO = 0.15
-cdef double MOST_RATIO = 0.98
-cdef double STRAIGHT = 0.9
 #: Visits to the weak features before the first step, where their w are not known.
 cdef int WARM = 2
-#: A descent has come to a rival when no inclusion differs by more than this.
-cdef double HOME = 0.05
-#: It is hopeless when so many times the decrease that Newton's step promises (½ of λ²) does not reach the rival.
-cdef double HOPE = 20.0
 #: The dual form needs every slack to be at least this fraction of χ.
 cdef double LEAST_SLACK = 1e-2
 #: With more undecided features than this, Newton's step is found by conjugate gradients, to this relative accuracy.
@@ -113,8 +106,7 @@ cdef class BlockDescent:
         self.base, self.e = np.empty((2, self.rows if self.has_root else width))
         self.strong, self.local = np.empty((2, width), dtype=np.intc)
         self.is_strong, self.promoted = np.zeros((2, width), dtype=np.int8)
-        self.moved, self.seen, self.seen_w, self.slide, self.slide_w = np.zeros((5, width))
-        self.safe = np.empty(4 * width)
+        self.moved = np.zeros(width)
         self.s_theta, self.s_m, self.s_w, self.s_v, self.s_goal, self.s_root_m, self.s_slack = np.empty((7, 2, width))
         self.chol = np.empty((2, width * width))
         self.inverse, self.hessian = np.empty((2, width * width))
@@ -174,8 +166,7 @@ cdef class BlockDescent:
         """As ``run``, for the γ, model and rival that are set; a trace is written if there is one."""
         cdef int i
         cdef double before, weak_change = 0.0
-        self.n_iter, self.n_factorizations, self.at, self.finished, self.n_seen = 0, 0, 0, False, 0
-        self.n_strong = 0
+        self.n_iter, self.n_factorizations, self.n_strong, self.at, self.finished = 0, 0, 0, 0, False
         if self.ends_by_gradients(theta, w, tol, max_iter, most, trace):
             return 0
         for i in range(self.width):
@@ -203,15 +194,9 @@ cdef class BlockDescent:
             if trace != NULL:
                 trace[self.n_iter + 1] = self.free_energy[self.at]
             self.converged = self.at_rest(weak_change, before, tol)
-            if self.converged or self.n_iter >= max_iter or self.selected() > most or self.at_rival():
+            if self.converged or self.n_iter >= max_iter or self.selected() > most:
                 break
-            if self.risen:
-                self.n_seen = 0
-            elif self.n_strong < self.width and self.slides():
-                self.leap()
             self.newton(self.at)
-            if self.rival != NULL and self.hopeless():
-                break
             if not self.take_step() and weak_change <= tol and not self.risen:
                 self.converged = True
                 break
@@ -265,77 +250,11 @@ cdef class BlockDescent:
         self.finished = self.residual[self.at] <= tol
         return self.finished
 
-    cdef bint slides(self) noexcept nogil:
-        """Whether θ came by two steps in the same direction, the second a fraction of the first: a geometric series."""
-        cdef int i
-        cdef double first = 0.0, second = 0.0, both = 0.0, weight, change
-        self.scatter()
-        for i in range(self.width):
-            change, weight = self.theta[i] - self.seen[i], self.m[i] * (1.0 - self.m[i])
-            first += weight * self.slide[i] * self.slide[i]
-            second += weight * change * change
-            both += weight * self.slide[i] * change
-            self.slide[i], self.slide_w[i] = change, self.w[i] - self.seen_w[i]
-            self.seen[i], self.seen_w[i] = self.theta[i], self.w[i]
-        self.n_seen += 1
-        if self.n_seen < 3:
-            return False
-        self.ratio = both / first
-        return LEAST_RATIO < self.ratio < MOST_RATIO and both * both > STRAIGHT * STRAIGHT * first * second
-
-    cdef void leap(self) noexcept nogil:
-        """Go to the limit of the geometric series, if F is lower there."""
-        cdef int i, p, k = self.at, trial = 1 - self.at
-        cdef double rest = self.ratio / (1.0 - self.ratio)
-        self.n_seen = 0
-        memcpy(&self.safe[0], &self.theta[0], 4 * self.width * sizeof(double))  # θ, m, w, v
-        for i in range(self.width):
-            if not self.is_strong[i]:
-                self.theta[i] = min(self.theta[i] + rest * self.slide[i], WEAK)
-                self.m[i] = sigmoid(self.theta[i])
-                self.w[i] += rest * self.slide_w[i]
-                self.v[i] = self.m[i] * self.w[i]
-        for p in range(self.n_strong):
-            self.s_theta[trial, p] = self.s_theta[k, p] + rest * self.slide[self.strong[p]]
-        self.sum_weak()
-        self.rebuild_base()
-        self.evaluate(trial, False)
-        if self.free_energy[trial] <= self.free_energy[k] + self.rounding_error(k):
-            self.at = trial
-            return
-        memcpy(&self.theta[0], &self.safe[0], 4 * self.width * sizeof(double))
-        self.sum_weak()
-        self.rebuild_base()
-        self.evaluate(k, True)
-
     cdef int selected(self) noexcept nogil:
         cdef int p, count = 0
         for p in range(self.n_strong):
             count += self.s_theta[self.at, p] > 0.0
         return count
-
-    cdef bint at_rival(self) noexcept nogil:
-        """Whether the descent has come, from above, to where the rival is."""
-        cdef int i, p, k = self.at
-        if self.rival == NULL or self.free_energy[k] < self.rival_energy:
-            return False
-        for p in range(self.n_strong):
-            if fabs(self.s_m[k, p] - self.rival[self.strong[p]]) > HOME:
-                return False
-        for i in range(self.width):
-            if not self.is_strong[i] and fabs(self.m[i] - self.rival[i]) > HOME:
-                return False
-        return True
-
-    cdef bint hopeless(self) noexcept nogil:
-        """Whether F will stay above the rival's, as the Newton step predicts."""
-        cdef int p, k = self.at
-        cdef double promised = 0.0
-        for p in range(self.n_strong):
-            promised += (
-                (self.s_goal[k, p] - self.s_theta[k, p]) * self.step[p] * self.s_m[k, p] * sigmoid(-self.s_theta[k, p])
-            )
-        return 0.0 <= promised < 1.0 and self.free_energy[k] - HOPE * promised > self.rival_energy
 
     # ---- strong and weak -----------------------------------------------------------------------------------
 
@@ -400,7 +319,6 @@ cdef class BlockDescent:
             if not self.is_strong[i] and self.moved[i] > SLOW * largest:
                 self.promoted[i] = True
         self.choose_strong()
-        self.n_seen = 0
 
     cdef void scatter_if_any(self) noexcept nogil:
         if self.n_strong:

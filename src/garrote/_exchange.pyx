@@ -267,15 +267,25 @@ cdef class BlockScreen:
         )
 
     cdef void find_best(self, Best *found, int most, bint adds, bint swaps) noexcept nogil:
-        cdef int p, j
-        cdef double gained
+        cdef int p
         cdef Best swapped
         begin(found, most)
+        self.offer_single(found, adds, NULL)
+        if swaps:
+            self.find_swaps(&swapped, most, NULL)
+            for p in range(swapped.size):
+                offer(found, swapped.value[p], swapped.drop[p], swapped.add[p])
+
+    cdef void offer_single(self, Best *found, bint adds, const unsigned char *touched) noexcept nogil:
+        """Every drop, and every add, of untouched features."""
+        cdef int p, j
+        cdef double gained
         for p in range(self.n_on):
-            offer(found, self.energy(-self.loss[p]) + self.gamma[self.on[p]], self.on[p], -1)
+            if touched == NULL or not touched[self.on[p]]:
+                offer(found, self.energy(-self.loss[p]) + self.gamma[self.on[p]], self.on[p], -1)
         if adds:
             for j in range(self.width):
-                if self.is_on[j]:
+                if self.is_on[j] or (touched != NULL and touched[j]):
                     continue
                 gained = self.c[j] * self.c[j] / self.open_s[j]
                 # log(1 − x) is at least −x/(1 − x): most are not among the best, which spares the logarithm
@@ -283,16 +293,23 @@ cdef class BlockScreen:
                     -0.5 * self.n_samples * gained / (self.noise - gained) - self.gamma[j] < found.worst
                 ):
                     offer(found, self.energy(gained) - self.gamma[j], -1, j)
-        if swaps:
-            self.find_swaps(&swapped, most, NULL)
-            for p in range(swapped.size):
-                offer(found, swapped.value[p], swapped.drop[p], swapped.add[p])
 
     def best_swap(self, int most, const unsigned char[::1] touched):
         """The change of F, drop and add of the best of the ``most`` swaps that explain most; None if there is none."""
         cdef Best found
         check_most(most)
         return (found.value[0], found.drop[0], found.add[0]) if self.find_swap(&found, most, &touched[0]) else None
+
+    def best_link(self, int most, bint adds, const unsigned char[::1] touched):
+        """The same for the best of all moves."""
+        cdef Best found
+        check_most(most)
+        return (found.value[0], found.drop[0], found.add[0]) if self.find_link(&found, most, adds, &touched[0]) else None
+
+    cdef bint find_link(self, Best *found, int most, bint adds, const unsigned char *touched) noexcept nogil:
+        self.find_swap(found, most, touched)
+        self.offer_single(found, adds, touched)
+        return found.size > 0
 
     cdef bint find_swap(self, Best *found, int most, const unsigned char *touched) noexcept nogil:
         cdef Best swapped

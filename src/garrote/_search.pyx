@@ -28,6 +28,7 @@ cdef int SWAPS = search.SWAPS
 cdef double SLACK = exchange.SLACK
 cdef int MOVES = exchange.MOVES
 cdef int DEPTH = exchange.DEPTH
+cdef int CHAINS = exchange.CHAINS
 cdef double SWITCHED = exchange.SWITCHED
 cdef double DECIDED = exchange.DECIDED
 cdef double CERTAIN = ladder.CERTAIN
@@ -486,7 +487,7 @@ cdef class BlockSearch:
                 self.switch(found.drop[p], found.add[p])
                 if self.try_start(k):
                     return True
-        return swaps and self.try_chain(k)
+        return swaps and self.try_chains(k, &found)
 
     cdef bint is_decided(self, int k, int i) noexcept nogil:
         return i >= 0 and fabs(self.row(k, THETA)[i]) >= DECIDED
@@ -501,21 +502,38 @@ cdef class BlockSearch:
         self.descend(k, &self.start[0], EXCHANGE, self.row(k, W), k)
         return self.keep(k, EXCHANGE)
 
-    cdef bint try_chain(self, int k) except -1 nogil:
-        """Starts that differ by two swaps and more."""
+    cdef bint try_chains(self, int k, const Best *found) except -1 nogil:
+        """Chains that begin with the best swaps among the best moves."""
+        cdef int p, chains = 0
+        for p in range(found.size):
+            if chains < CHAINS and found.drop[p] >= 0 and found.add[p] >= 0:
+                chains += 1
+                if self.try_chain(k, found.value[p], found.drop[p], found.add[p]):
+                    return True
+        return False
+
+    cdef bint try_chain(self, int k, double total, int drop, int add) except -1 nogil:
+        """Starts that differ by a swap and more moves; ``total`` is the change of F that the swap promises."""
         cdef int depth
         cdef Best found
-        cdef double total = 0.0
+        cdef bint adds = self.additions_mean_something(self.grid[k])
         memset(&self.touched[0], 0, self.width)
         memcpy(&self.start[0], self.row(k, THETA), self.width * sizeof(double))
-        for depth in range(DEPTH):
-            if depth:
-                self.look(&self.start[0])
-            if not self.screen.find_swap(&found, self.swaps_compared, &self.touched[0]):
+        for depth in range(1, DEPTH):
+            self.set_prior(self.grid[k])
+            self.switch(drop, add)
+            self.touch(drop)
+            self.touch(add)
+            self.look(&self.start[0])
+            if not self.screen.find_link(&found, self.swaps_compared, adds, &self.touched[0]):
                 return False
-            total += found.value[0]
-            self.switch(found.drop[0], found.add[0])
-            self.touched[found.drop[0]] = self.touched[found.add[0]] = True
-            if depth and total < SLACK and self.try_start(k):
-                return True
+            total, drop, add = total + found.value[0], found.drop[0], found.add[0]
+            if total < SLACK:
+                self.switch(drop, add)
+                if self.try_start(k):
+                    return True
         return False
+
+    cdef void touch(self, int i) noexcept nogil:
+        if i >= 0:
+            self.touched[i] = True

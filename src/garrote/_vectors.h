@@ -16,7 +16,7 @@
 #endif
 
 /* e^x for x <= 0, to the last digit or two; 0 below -708. */
-INLINE double exponential_of(double x)
+INLINE double exponential(double x)
 {
     double bounded = x < -708.0 ? -708.0 : x;
     double shifted = bounded * 1.4426950408889634 + 6755399441055744.0; /* its last bits are those of round(x/log 2) */
@@ -34,6 +34,13 @@ INLINE double exponential_of(double x)
     return x < -708.0 ? 0.0 : power;
 }
 
+/* 1/(1 + e^-x), without overflow. */
+INLINE double sigmoid(double x)
+{
+    double e = exponential(x < 0.0 ? x : -x), larger = 1.0 / (1.0 + e);
+    return x < 0.0 ? e * larger : larger;
+}
+
 INLINE double larger_of(double a, double b)
 {
     return a > b ? a : b;
@@ -45,7 +52,7 @@ EACH_PROCESSOR static void sigmoids(
     double *restrict v)
 {
     for (int i = 0; i < n; i++) {
-        double x = theta[i], e = exponential_of(x < 0.0 ? x : -x), larger = 1.0 / (1.0 + e);
+        double x = theta[i], e = exponential(x < 0.0 ? x : -x), larger = 1.0 / (1.0 + e);
         most[i] = larger;
         m[i] = x < 0.0 ? e * larger : larger;
         v[i] = m[i] * w[i];
@@ -80,10 +87,11 @@ EACH_PROCESSOR static void left_over(
     *bernoulli = entropy;
 }
 
-/* The largest residual of Eq. (m), to first order in R, or of w's equation, in units of w's own deviation. */
+/* The largest residual of Eq. (m), to first order in R; and of w's equation, in units of w's own deviation. */
 EACH_PROCESSOR static double largest_residual(
     int n, double ridge, double kappa, const double *restrict chi, const double *restrict gamma,
-    const double *restrict theta, const double *restrict m, const double *restrict w, const double *restrict R)
+    const double *restrict theta, const double *restrict m, const double *restrict w, const double *restrict R,
+    double *of_w)
 {
     double worst = 0.0, farthest = 0.0;
 #pragma omp simd reduction(max : worst, farthest)
@@ -95,29 +103,33 @@ EACH_PROCESSOR static double largest_residual(
         worst = here > worst ? here : worst;
         farthest = shift > farthest ? shift : farthest;
     }
-    return larger_of(worst, sqrt(farthest));
+    *of_w = sqrt(farthest);
+    return worst;
 }
 
-/* v' = dv/dw, q = dv/dkappa, t = the change of v that theta's equation asks for; sums of d w m q/v' and d w m t/v'. */
+/* v' = dv/dw, q = dv/dkappa, t = the change of v that theta's equation, of which rho is left, asks for; sums of d w m q/v',
+   d w m t/v' and m (1 - m) rho^2. */
 EACH_PROCESSOR static void slopes(
     int n, double ridge, double kappa, const double *restrict chi, const double *restrict gamma,
     const double *restrict theta, const double *restrict m, const double *restrict w, double *restrict slope,
-    double *restrict q, double *restrict t, double *with_q, double *with_t)
+    double *restrict q, double *restrict t, double *with_q, double *with_t, double *with_rho)
 {
-    double sum_q = 0.0, sum_t = 0.0;
-#pragma omp simd reduction(+ : sum_q, sum_t)
+    double sum_q = 0.0, sum_t = 0.0, sum_rho = 0.0;
+#pragma omp simd reduction(+ : sum_q, sum_t, sum_rho)
     for (int i = 0; i < n; i++) {
         double d = (1.0 + ridge) * chi[i], spread = m[i] * (1.0 - m[i]), dw = d * w[i], evidence = kappa * dw * w[i];
-        double part;
+        double rho = gamma[i] + evidence - theta[i], part;
         slope[i] = m[i] + 2.0 * spread * evidence;
         q[i] = spread * dw * w[i] * w[i];
-        t[i] = spread * w[i] * (gamma[i] + evidence - theta[i]);
+        t[i] = spread * w[i] * rho;
         part = m[i] > 0.0 ? dw * m[i] / slope[i] : 0.0;
         sum_q += part * q[i];
         sum_t += part * t[i];
+        sum_rho += spread * rho * rho;
     }
     *with_q = sum_q;
     *with_t = sum_t;
+    *with_rho = sum_rho;
 }
 
 /* side = scale direction; returns z.direction. */

@@ -5,8 +5,8 @@ P = (χ_OO + diag(d − χ))⁻¹. Dropping i raises E by v_i²/P_ii. Adding j l
 s_j = d_j − χ_jO P χ_Oj. After i was dropped, c_j and s_j become c_j + G_ji v_i/P_ii and s_j + G_ji²/P_ii, with G = χ P.
 So the F of every drop, add and swap follows from one small inverse, and only the best few are solved.
 
-Among strongly correlated features several must often be swapped at once, though each swap alone raises F. So a *chain*
-makes the best swap, uphill or not, then the best one among the features that were not touched yet, and so on.
+Among strongly correlated features several must often be exchanged at once, though each move alone raises F. So a *chain*
+makes the best swap, uphill or not, then the best move of the features that were not touched yet, and so on.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ SLACK = 1.0
 #: So many of the best moves are solved before a solution counts as settled.
 MOVES = 10
 
-#: Swaps in a chain at most.
+#: Moves in a chain at most, and chains that are tried.
 DEPTH = 4
+CHAINS = 2
 
 #: θ of a feature that a move switches on or off.
 SWITCHED = 12.0
@@ -54,13 +55,13 @@ class Moves(NamedTuple):
 
 def moves(block: Block, solution: Array, gamma: Array, ridge: float, *, adds: bool, swaps: bool) -> Iterator[Array]:
     """The most promising starts θ that differ from a solution's θ by a drop, an add or some swaps."""
-    screen = screened(block, solution, gamma, ridge)
+    best = list(zip(*screened(block, solution, gamma, ridge).best(MOVES, adds, swaps), strict=True))
     decided = np.abs(solution) >= DECIDED
-    for change, drop, add in zip(*screen.best(MOVES, adds, swaps), strict=True):
+    for change, drop, add in best:
         if change < SLACK and any(decided[i] for i in (drop, add) if i >= 0):
             yield switched(solution, gamma, drop, add)
-    if swaps:
-        yield from _chain(block, solution, gamma, ridge, screen)
+    for change, drop, add in [move for move in best if min(move[1:]) >= 0][:CHAINS]:
+        yield from _chain(block, solution, gamma, ridge, change, drop, add, adds=adds)
 
 
 def screened(block: Block, theta: Array, gamma: Array, ridge: float) -> Screen | BlockScreen:
@@ -70,21 +71,21 @@ def screened(block: Block, theta: Array, gamma: Array, ridge: float) -> Screen |
     return Screen(block, theta, gamma, ridge)
 
 
-def _chain(block: Block, theta: Array, gamma: Array, ridge: float, screen: Screen | BlockScreen) -> Iterator[Array]:
-    """Starts that differ by two swaps and more."""
-    total, touched = 0.0, np.zeros(len(theta), dtype=np.uint8)
-    for depth in range(DEPTH):
-        if depth:
-            screen = screened(block, theta, gamma, ridge)
-        best = screen.best_swap(MOVES, touched)
+def _chain(
+    block: Block, theta: Array, gamma: Array, ridge: float, total: float, drop: int, add: int, *, adds: bool
+) -> Iterator[Array]:
+    """Starts that differ by a swap and more moves; ``total`` is the change of F that the swap promises."""
+    touched = np.zeros(len(theta), dtype=np.uint8)
+    for _ in range(DEPTH - 1):
+        theta = switched(theta, gamma, drop, add)
+        touched[[i for i in (drop, add) if i >= 0]] = True
+        best = screened(block, theta, gamma, ridge).best_link(MOVES, adds, touched)
         if best is None:
             return
         change, drop, add = best
         total += change
-        theta = switched(theta, gamma, drop, add)
-        touched[[drop, add]] = True
-        if depth and total < SLACK:
-            yield theta
+        if total < SLACK:
+            yield switched(theta, gamma, drop, add)
 
 
 def switched(theta: Array, gamma: Array, drop: int, add: int) -> Array:
@@ -126,8 +127,15 @@ class Screen:
 
     def best_swap(self, most: int, touched: NDArray[np.uint8]) -> tuple[float, int, int] | None:
         """The change of F, drop and add of the best of the ``most`` swaps that explain most; None if there is none."""
-        change, drop, add = self.swaps(most, touched.astype(bool)).best_first(1)
-        return (float(change[0]), int(drop[0]), int(add[0])) if len(change) else None
+        return _first(self.swaps(most, touched.astype(bool)))
+
+    def best_link(self, most: int, adds: bool, touched: NDArray[np.uint8]) -> tuple[float, int, int] | None:
+        """The same for the best of all moves."""
+        found = [self.swaps(most, touched.astype(bool)), self.drops()] + [self.adds()] * adds
+        moves = Moves(*(np.concatenate(part) for part in zip(*found, strict=True)))
+        known = np.append(touched.astype(bool), False)  # the last one for −1: none
+        keep = ~known[moves.drop] & ~known[moves.add]
+        return _first(Moves(*(part[keep] for part in moves)))
 
     def drops(self) -> Moves:
         return Moves(self.energy(-self.loss) + self.gamma[self.on], self.on, _nothing(self.on))
@@ -148,6 +156,11 @@ class Screen:
         j, i = np.unravel_index(best, gain.shape)
         drop, add = self.on[i], self.off[j]
         return Moves(self.energy(gain[j, i]) + self.gamma[drop] - self.gamma[add], drop, add)
+
+
+def _first(moves: Moves) -> tuple[float, int, int] | None:
+    change, drop, add = moves.best_first(1)
+    return (float(change[0]), int(drop[0]), int(add[0])) if len(change) else None
 
 
 def _nothing(features: Index) -> Index:

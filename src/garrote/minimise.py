@@ -33,7 +33,7 @@ class Descent:
 
     end: Energy
     n_iter: int = 0  #: accepted steps
-    n_factorizations: int = 1  #: evaluations of F, one Cholesky factorisation each
+    n_factorizations: int = 1  #: evaluations of F: a Cholesky factorisation each, or as much by conjugate gradients
     converged: bool = False
     energies: list[float] = field(default_factory=list)  #: F at the start and after each step: never rises
 

@@ -34,7 +34,7 @@ class Path(Sequence[Solution]):
     )
     stopped: str  #: why the default grid ended before γ_max, or ""
     n_passes: int  #: passes over X while the path was traced
-    n_factorizations: int
+    n_factorizations: int  #: evaluations of F: factorisations, or as much by conjugate gradients
     n_iter: int
 
     @property

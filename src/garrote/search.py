@@ -401,13 +401,8 @@ class Search:
 
 def _points_of(search: BlockSearch) -> list[Point]:
     """The compiled search's best points."""
-    return [
-        Point(
-            Found(
-                Descent(Energy(*state, noise, free_energy, target, residual), n_iter, cost, converged),
-                n_factorizations=cost,
-            ),
-            branch,
-        )
-        for (*state, target), noise, free_energy, residual, branch, n_iter, cost, converged in search.points()
-    ]
+    points = []
+    for (theta, m, w, v, target), noise, energy, residual, branch, n_iter, cost, converged in search.points():
+        end = Energy(theta, m, w, v, noise, energy, target, residual)
+        points.append(Point(Found(Descent(end, n_iter, cost, converged), n_factorizations=cost), branch))
+    return points

@@ -49,7 +49,7 @@ class Solution:
     unlisted_mass: float = 0.0  #: Σ m of the features that are not listed
     prior_log_odds: Array | None = None
     n_passes: int = 0  #: passes over X of that descent
-    n_factorizations: int = 0  #: and its Cholesky factorisations
+    n_factorizations: int = 0  #: and its evaluations of F: factorisations, or as much by conjugate gradients
 
     @property
     def m(self) -> Array:

@@ -1,0 +1,85 @@
+"""The descent by conjugate gradients: its steps are Newton's and few, and where they fail the other descent ends it."""
+
+import numpy as np
+import pytest
+
+from garrote import garrote_path
+from garrote._loops import COMPILED
+from garrote.datasets import sparse_regression
+from garrote.energy import Penalty
+from garrote.minimise import minimise, minimise_plain
+from garrote.moments import Moments
+from garrote.problem import Samples
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="there is no compiler")
+
+
+def problem_of(n_samples, n_features, n_nonzero, zeta=0.0, sigma=0.7, seed=0):
+    rng = np.random.default_rng(seed)
+    return sparse_regression(n_samples, n_features, n_nonzero, zeta=zeta, sigma=sigma, rng=rng)[:2]
+
+
+def solved(block, gamma, ridge, beta, tol=1e-12):
+    penalty = Penalty(np.full(len(block.features), gamma), ridge, beta)
+    return penalty, minimise(block, penalty.gamma, penalty, tol=tol).end
+
+
+@pytest.mark.parametrize("kind", [Samples, Moments.from_data], ids=["samples", "moments"])
+@pytest.mark.parametrize(("ridge", "beta"), [(0.0, None), (0.1, None), (0.0, 2.0)])
+@pytest.mark.parametrize("gamma", [-8.0, -4.0, -2.0])
+def test_newton_steps_converge_quadratically(gamma, ridge, beta, kind):
+    """From 1e-3 beside a solution: what is left of it is of the order of its square after a step or two."""
+    X, y = problem_of(80, 30, 5, zeta=0.5)
+    block = kind(X, y).block(np.arange(30))
+    penalty, end = solved(block, gamma, ridge, beta)
+    rng = np.random.default_rng(1)
+    theta, w = end.theta + 1e-3 * rng.standard_normal(30), end.w * (1.0 + 1e-3 * rng.standard_normal(30))
+    again = minimise(block, theta, penalty, w=w, tol=1e-9)
+    assert again.converged and again.n_iter <= 4
+    np.testing.assert_allclose(again.end.m, end.m, atol=1e-8)
+    np.testing.assert_allclose(again.end.w, end.w, atol=1e-7)
+    assert again.end.free_energy == pytest.approx(end.free_energy, rel=1e-12)
+
+
+def test_a_path_takes_few_evaluations():
+    """The cost that the benchmarks measure, without a clock: one and a half as many as on the day this was written."""
+    evaluations = []
+    for seed in range(4):
+        X, y = problem_of(50, 100, 5, seed=seed)
+        path = garrote_path(X, y)
+        evaluations.append(path.n_factorizations / len(path))
+        assert path.n_factorizations < 2 * path.n_iter
+    assert np.mean(evaluations) < 15
+
+
+@pytest.mark.parametrize("apart", [1e-3, 1e-5, 1e-7, 0.0])
+def test_near_copies_of_selected_columns_end_where_the_plain_descent_does(apart):
+    X, y = problem_of(60, 10, 3, sigma=0.1)
+    strongest = np.abs(X.T @ y).argmax()
+    X = np.column_stack([X, X[:, strongest] + apart * np.random.default_rng(1).standard_normal(60)])
+    block = Samples(X, y).block(np.arange(11))
+    penalty = Penalty(np.full(11, -3.0))
+    start = np.full(11, -3.0)
+    start[[strongest, 10]] = 5.0, 1.0  # not the same: between two copies that are equally on, rounding would choose
+    ours, plain = minimise(block, start, penalty), minimise_plain(block, start, penalty)
+    assert ours.converged
+    assert ours.end.free_energy <= plain.end.free_energy + 1e-6
+    assert (np.diff(ours.energies) <= 1e-9).all()
+
+
+def test_a_fit_without_noise_is_left_to_the_other_descent():
+    X, _ = problem_of(30, 5, 2)
+    y = X[:, 0] - 2.0 * X[:, 3]
+    block = Samples(X, y).block(np.arange(5))
+    run = minimise(block, np.full(5, 3.0), Penalty(np.full(5, -2.0)))
+    assert run.converged
+    np.testing.assert_allclose(run.end.v, [1.0, 0.0, 0.0, -2.0, 0.0], atol=1e-6)
+
+
+def test_steps_at_most_are_counted_in_both_descents():
+    X, y = problem_of(50, 80, 6)
+    block = Samples(X, y).block(np.arange(80))
+    for most in (0, 1, 2, 5):
+        run = minimise(block, np.full(80, -3.0), Penalty(np.full(80, -3.0)), max_iter=most)
+        assert run.n_iter <= most and len(run.energies) == run.n_iter + 2
+        assert run.converged == (run.end.residual <= 1e-8)
