@@ -65,10 +65,14 @@ def test_a_ladder_begins_at_any_selection(block):
 
 
 def test_the_path_finds_models_that_lie_on_neither_branch(monkeypatch):
-    X, y, _ = sparse_regression(100, 100, 20, zeta=0.95, sigma=0.1, rng=np.random.default_rng(2))
-    path = garrote_path(X, y)
-    monkeypatch.setattr(garrote.search, "COMPILED", False)
-    monkeypatch.setattr(Search, "climb", lambda self: None)
-    difference = path.free_energies - garrote_path(X, y, gammas=path.gammas).free_energies
-    assert (difference < -1.0).sum() >= 10
-    assert difference.max() < 1e-6
+    lower = 0
+    for seed in range(4):
+        X, y, _ = sparse_regression(100, 100, 20, zeta=0.95, sigma=0.1, rng=np.random.default_rng(seed))
+        path = garrote_path(X, y)
+        with monkeypatch.context() as patched:
+            patched.setattr(garrote.search, "COMPILED", False)
+            patched.setattr(Search, "climb", lambda self: None)
+            difference = path.free_energies - garrote_path(X, y, gammas=path.gammas).free_energies
+        lower += (difference < -1.0).sum()
+        assert difference.max() < 1e-6
+    assert lower >= 20

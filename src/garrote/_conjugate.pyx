@@ -98,7 +98,7 @@ cdef double BOLDEST = 1.0
 #: A descent has come to a rival when no inclusion differs by more than this.
 cdef double HOME = 0.05
 #: It is hopeless when so many times the decrease that Newton's step promises does not reach the rival.
-cdef double HOPE = 20.0
+cdef double HOPE = 4.0
 #: After so many steps a descent is lost.
 cdef int PATIENCE = 100
 #: Numbers between ½ and 1 of which the product is not too small.
