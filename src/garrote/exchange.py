@@ -5,8 +5,8 @@ P = (χ_OO + diag(d − χ))⁻¹. Dropping i raises E by v_i²/P_ii. Adding j l
 s_j = d_j − χ_jO P χ_Oj. After i was dropped, c_j and s_j become c_j + G_ji v_i/P_ii and s_j + G_ji²/P_ii, with G = χ P.
 So the F of every drop, add and swap follows from one small inverse, and only the best few are solved.
 
-Among strongly correlated features several must often be exchanged at once, though each move alone raises F. So a *chain*
-makes the best swap, uphill or not, then the best move of the features that were not touched yet, and so on.
+Among strongly correlated features several must often be exchanged at once, though each move alone raises F. So a
+*chain* makes one of the best swaps, uphill or not, then the best move of features that were not touched yet, and so on.
 """
 
 from __future__ import annotations
