@@ -58,13 +58,15 @@ cdef class ConjugateDescent:
         double promised  # the decrease of F by Newton's step, twice, as λ²: the part of θ, and that of v
         double old_energy, old_residual
         int n_iter, n_evaluations
+        double unheard  # operations since the last look at whether a signal came
 
         void set_data(self, const double[::1] target, const double[::1] b, double floor) noexcept
         void set_model(self, double ridge, bint fixed_beta, double beta) noexcept nogil
         int descend(
             self, const double *theta, const double *w, const double *gamma, double tol, int max_iter, double most,
             const double *rival, double rival_energy, double *trace,
-        ) noexcept nogil
+        ) except -1 nogil
+        int hear(self) except -1 nogil
         bint begin(self, const double *theta, const double *w) noexcept nogil
         void remember(self) noexcept nogil
         int selected(self) noexcept nogil

@@ -13,14 +13,16 @@ and κ follows E. Their linearisation, with θ and w eliminated, is one symmetri
 with t = m(1−m) w ρ, q = ∂v/∂κ = m(1−m) d w³, z = d q/v′, s = (E/κ − Σ d w m q/v′)/(2κ), h = Σ d w m t/(2κ v′) and
 dκ = (z·dv + h)/s. Scaled by √(v′/d) its diagonal is one, whatever v′ is. Where F is convex it is positive definite:
 conjugate gradients solve it, over the *engaged* features whose v′ is not negligible, and the others follow. That is
-Newton's step. Where the curvature is negative, or Newton's step does not lower F, the step is that of Eq. (m), or a part of
-it that lowers F, with w anew for the new m: the same system with m in the place of v′, without z and t.
+Newton's step. Where they meet a direction of negative curvature, the step goes on along it, off the saddle. Where that does
+not lower F, the step is that of Eq. (m), or a part of it that does, with w anew for the new m: the same system with m in the
+place of v′, without z and t.
 
 F never rises. Where conjugate gradients are of no use (columns that are almost copies, a fit that is almost exact) the
-descent is lost, and :mod:`garrote._descent` goes on from where it was.
+descent is lost, and :mod:`garrote._descent` begins anew.
 """
 
 cimport cython
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, fabs, log, sqrt
 from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport daxpy, ddot, dgemv
@@ -82,6 +84,8 @@ cdef double MOST_ENGAGED = 0.2
 cdef double JOINT = 0.2
 #: Engaged features are chosen anew when there are so many times too many.
 cdef double IDLE = 1.25
+#: Steps of conjugate gradients at most.
+cdef int MOST_STEPS = 200
 #: The accuracy of conjugate gradients for Newton's step, relative to its right side, at most.
 cdef double COARSE = 0.1
 #: The accuracy of w when they are found anew: relative, and what they may leave of F. (The split between columns that are
@@ -101,6 +105,8 @@ cdef double HOME = 0.05
 cdef double HOPE = 4.0
 #: After so many steps a descent is lost.
 cdef int PATIENCE = 100
+#: Operations, roughly, between two looks at whether a signal came: some hundredths of a second.
+cdef double DEAF = 1e8
 #: Numbers between ½ and 1 of which the product is not too small.
 cdef enum:
     FACTORS = 1000
@@ -145,7 +151,7 @@ cdef class ConjugateDescent:
     cdef int descend(
         self, const double *theta, const double *w, const double *gamma, double tol, int max_iter, double most,
         const double *rival, double rival_energy, double *trace,
-    ) noexcept nogil:
+    ) except -1 nogil:
         """Descend from θ, and from w if they are known; how it ended. F at the start and after each step is traced.
 
         The descent is abandoned when it selects more than ``most`` features, or when it comes close to the inclusions
@@ -164,6 +170,7 @@ cdef class ConjugateDescent:
                 return UNFINISHED
             if self.n_iter >= PATIENCE:
                 return LOST
+            self.hear()
             if self.selected() > most or (rival != NULL and self.at_rival(rival, rival_energy)):
                 self.finish()
                 return ABANDONED
@@ -178,6 +185,14 @@ cdef class ConjugateDescent:
             if not self.try_fixed_point_step():
                 return LOST
             self.n_iter += 1
+
+    cdef int hear(self) except -1 nogil:
+        """Ctrl-C shall not have to wait for the end, of one descent or of many."""
+        if self.unheard > DEAF:
+            self.unheard = 0.0
+            with gil:
+                PyErr_CheckSignals()
+        return 0
 
     cdef bint begin(self, const double *theta, const double *w) noexcept nogil:
         """Evaluate the start; where w is not known, or not that of a solution near by, it is found for the given m."""
@@ -314,6 +329,7 @@ cdef class ConjugateDescent:
         cdef int i, n = self.width
         cdef double one = 1.0, zero = 0.0, minus = -1.0, total, spread = 0.0, bernoulli = 0.0
         self.n_evaluations += 1
+        self.unheard += <double>n * n
         sigmoids(n, self.theta, self.w, self.m, self.most, self.v)
         if self.has_root:
             memcpy(self.e, &self.target[0], self.rows * sizeof(double))
@@ -331,7 +347,7 @@ cdef class ConjugateDescent:
             &bernoulli,
         )
         self.noise = total + spread
-        if not self.noise > NOISE_FLOOR * self.sigma2_y:
+        if not NOISE_FLOOR * self.sigma2_y < self.noise < INFINITY:
             return False
         for i in range((n - 1) // FACTORS + 1):
             bernoulli += log(product(min(<int>FACTORS, n - i * FACTORS), self.most + i * FACTORS))
@@ -386,8 +402,7 @@ cdef class ConjugateDescent:
 
     cdef void engage(self, const double *weight, double least) noexcept nogil:
         """Let the features with a weight take part, and scale them; a matrix that serves is not gathered again."""
-        cdef int i, j, p, n = 0, known = 0
-        cdef const double *row
+        cdef int i, p, n = 0, known = 0
         cdef double d, w
         for i in range(self.width):
             n += weight[i] > least
@@ -430,7 +445,7 @@ cdef class ConjugateDescent:
         memcpy(self.direction, self.r, n * sizeof(double))
         squares = ddot(&n, self.r, &ONE, self.r, &ONE)
         most = min(most, accuracy * accuracy * squares)
-        for steps in range(n):
+        for steps in range(min(n, MOST_STEPS)):
             if squares <= most:
                 break
             curvature = self.apply()
@@ -447,6 +462,7 @@ cdef class ConjugateDescent:
         """The scaled matrix times the direction; the curvature along it."""
         cdef int n = self.n_engaged
         cdef double one = 1.0, zero = 0.0, along
+        self.unheard += <double>n * n
         along = scaled(n, self.scale, self.z, self.direction, self.side) / self.stiffness
         if self.by_root():
             self.through_root(1.0, 0.0, self.applied)

@@ -31,7 +31,6 @@ cdef class BlockDescent:
         const double *rival  # the inclusions of a solution that is to be beaten, or NULL
         double rival_energy
         double[::1] moved
-        double unheard  # operations since the last look at whether a signal came
         double[:, ::1] s_theta, s_m, s_w, s_v, s_goal, s_root_m, s_slack, chol  # of the strong ones, at both points
         double noise[2]
         double free_energy[2]
@@ -55,7 +54,6 @@ cdef class BlockDescent:
         bint ends_by_gradients(
             self, const double *theta, const double *w, double tol, int max_iter, double most, double *trace
         ) except -1 nogil
-        int hear(self) except -1 nogil
         bint at_rest(self, double weak_change, double before, double tol) noexcept nogil
         int selected(self) noexcept nogil
         void scatter(self) noexcept nogil

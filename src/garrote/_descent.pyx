@@ -15,7 +15,6 @@ in its dual form: M⁻¹ = Σ − ΣSXᵀC⁻¹XSΣ with Σ = slack⁻¹ and the
 the number of features. Where many features are undecided, Newton's equations are solved by conjugate gradients.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport fabs, fmax, fmin, log, log1p, sqrt
 from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport daxpy, ddot, dgemv, dsyrk, dtrsv
@@ -67,8 +66,6 @@ cdef int LONG = 2048
 cdef double UNFELT = 1e-13
 #: The logarithm of a product of probabilities is taken before it becomes smaller than this.
 cdef double LEAST_PRODUCT = 1e-200
-#: Operations, roughly, between two looks at whether a signal came: some hundredths of a second.
-cdef double DEAF = 1e8
 
 
 cdef inline double bernoulli(double theta, double m, double gamma) noexcept nogil:
@@ -201,8 +198,10 @@ cdef class BlockDescent:
                 self.converged = True
                 break
             self.n_iter += 1
-            self.unheard += <double>self.n_strong * self.n_strong * self.n_strong + <double>self.width * self.width
-            self.hear()
+            self.conjugate.unheard += (
+                <double>self.n_strong * self.n_strong * self.n_strong + <double>self.width * self.width
+            )
+            self.conjugate.hear()
             if self.n_iter % PATIENCE == 0 and self.n_strong < self.width:
                 self.promote(weak_change)
         if not self.finished:
@@ -217,8 +216,6 @@ cdef class BlockDescent:
             theta, w, &self.gamma[0], tol, max_iter, most, self.rival, self.rival_energy, trace
         )
         self.n_factorizations = self.conjugate.n_evaluations
-        self.unheard += self.n_factorizations * <double>self.width * self.width
-        self.hear()
         if how == LOST:
             return False
         self.n_iter, self.converged = self.conjugate.n_iter, how == AT_REST
@@ -226,14 +223,6 @@ cdef class BlockDescent:
         self.noise[0], self.free_energy[0] = self.conjugate.noise, self.conjugate.free_energy
         self.residual[0] = self.conjugate.residual
         return True
-
-    cdef int hear(self) except -1 nogil:
-        """Ctrl-C shall not have to wait for the end, of one descent or of many."""
-        if self.unheard > DEAF:
-            self.unheard = 0.0
-            with gil:
-                PyErr_CheckSignals()
-        return 0
 
     cdef bint at_rest(self, double weak_change, double before, double tol) noexcept nogil:
         """Whether Eq. (m) holds for every feature, after a visit that changed the weak ones' m by so much.
