@@ -4,10 +4,16 @@
 The plain twins are garrote.background.Respond.__call__ and the slabs of garrote.design.DenseDesign.
 """
 
-from libc.math cimport exp
 from scipy.linalg.cython_blas cimport daxpy, ddot, dgemv, saxpy, sdot, sgemv
 
 import numpy as np
+
+cdef extern from "_vectors.h" nogil:
+    void respond(
+        int n, double total, double scale, double mixing, double kappa, double ridge, double entry,
+        const double *products, const double *x_mean, const double *chi, const unsigned char *inside,
+        const double *own, const double *old, const double *prior, double *c, double *v, double *sums,
+    )
 
 ctypedef fused real:
     float
@@ -15,10 +21,10 @@ ctypedef fused real:
 
 #: Columns that are worked on together, while they are in the processor's cache.
 cdef enum:
-    PANEL = 16
+    PANEL = 32
 
 #: Shorter columns are multiplied one by one: BLAS takes longer to begin with a matrix.
-cdef int SHORT = 256
+cdef int SHORT = 32
 
 
 def column_moments(const real[::1, :] X, const double[::1] weights, double[::1] mean, double[::1] variance):
@@ -83,37 +89,24 @@ def respond_to_columns(
     double[::1] sums,
 ):
     """c = Xᵀr centred and adjusted, v = m·w of each column, fit += X·v: each column is read from memory once."""
-    cdef int i, j, panel, first, width, n = <int>X.shape[0], n_columns = <int>X.shape[1]
-    cdef double corr, evidence, m, w, spread = 0.0, mass = 0.0, bernoulli = 0.0, explained = 0.0
+    cdef int j, panel, first, width, n = <int>X.shape[0], n_columns = <int>X.shape[1]
     cdef real products[PANEL]
-    cdef real response[PANEL]
+    cdef double exact[PANEL]
+    sums[0] = sums[1] = sums[2] = sums[3] = 0.0
     with nogil:
         for panel in range((n_columns + PANEL - 1) // PANEL):
             first = panel * PANEL
             width = min(PANEL, n_columns - first)
             transpose_dot(n, width, &X[0, first], &r[0], products)
             for j in range(width):
-                i = first + j
-                corr = products[j] - total * x_mean[i] + chi[i] * scale * own[i]
-                corr = mixing * corr + (1.0 - mixing) * old[i]
-                c[i] = corr
-                v[i] = response[j] = 0.0
-                if inside[i]:
-                    continue
-                w = corr / chi[i]
-                evidence = kappa * corr * w
-                m = exp(prior[i] + evidence)
-                m /= 1.0 + m
-                if not m <= entry:
-                    continue
-                w *= m / (1.0 + ridge)
-                v[i], response[j] = w, <real>w
-                explained += w * corr
-                spread += w * (corr - w * chi[i])
-                mass += m
-                bernoulli += m * evidence - m * (1.0 + m * (0.5 + m * (1.0 / 3.0 + m * (0.25 + m * (0.2 + m / 6.0)))))
-            add_dot(n, width, &X[0, first], response, &fit[0])
-    sums[0], sums[1], sums[2], sums[3] = spread, mass, bernoulli, explained
+                exact[j] = products[j]
+            respond(
+                width, total, scale, mixing, kappa, ridge, entry, exact, &x_mean[first], &chi[first], &inside[first],
+                &own[first], &old[first], &prior[first], &c[first], &v[first], &sums[0],
+            )
+            for j in range(width):
+                products[j] = <real>v[first + j]
+            add_dot(n, width, &X[0, first], products, &fit[0])
 
 
 cdef void transpose_dot(int n, int width, const real *X, const real *r, real *out) noexcept nogil:

@@ -241,3 +241,33 @@ EACH_PROCESSOR static void shift(
         s[i] += s_factor * r[i] * r[i];
     }
 }
+
+/* What features outside the working set do in response to a residual, of which products are their inner products: c, centred
+   and adjusted, and v = m w, but zero for those inside and those with an inclusion above entry. Adds to the sums of
+   v c - v^2 chi, m, the Bernoulli part of F, and v c. */
+EACH_PROCESSOR static void respond(
+    int n, double total, double scale, double mixing, double kappa, double ridge, double entry,
+    const double *restrict products, const double *restrict x_mean, const double *restrict chi,
+    const unsigned char *restrict inside, const double *restrict own, const double *restrict old,
+    const double *restrict prior, double *restrict c, double *restrict v, double *restrict sums)
+{
+    double spread = 0.0, mass = 0.0, bernoulli = 0.0, explained = 0.0;
+#pragma omp simd reduction(+ : spread, mass, bernoulli, explained)
+    for (int i = 0; i < n; i++) {
+        double corr = mixing * (products[i] - total * x_mean[i] + chi[i] * scale * own[i]) + (1.0 - mixing) * old[i];
+        double w = inside[i] ? 0.0 : corr / chi[i], evidence = kappa * corr * w, m = sigmoid(prior[i] + evidence);
+        m = inside[i] || m > entry ? 0.0 : m;
+        w *= m / (1.0 + ridge);
+        c[i] = corr;
+        v[i] = w;
+        explained += w * corr;
+        spread += w * (corr - w * chi[i]);
+        mass += m;
+        bernoulli += m * evidence
+            - m * (1.0 + m * (0.5 + m * (1.0 / 3.0 + m * (0.25 + m * (0.2 + m / 6.0)))));
+    }
+    sums[0] += spread;
+    sums[1] += mass;
+    sums[2] += bernoulli;
+    sums[3] += explained;
+}
