@@ -83,3 +83,23 @@ def test_steps_at_most_are_counted_in_both_descents():
         run = minimise(block, np.full(80, -3.0), Penalty(np.full(80, -3.0)), max_iter=most)
         assert run.n_iter <= most and len(run.energies) == run.n_iter + 2
         assert run.converged == (run.end.residual <= 1e-8)
+
+
+@pytest.mark.parametrize("gamma", [-8.0, -5.0, -3.0])
+def test_between_exact_copies_the_first_takes_all(gamma):
+    """Where they are equal in everything, the point between them is a saddle, to which Newton's steps lead.
+
+    (Where both are certain beyond a millionth, F is flat between them: to drop one is left to exchange.)
+    """
+    apart = 0
+    for seed in range(190, 205):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((30, 3))
+        y = 2.0 * X[:, 0] + rng.standard_normal(30)
+        block = Samples(np.column_stack([X, X[:, 0]]), y).block(np.arange(4))
+        penalty = Penalty(np.full(4, gamma))
+        ours, plain = (descend(block, penalty.gamma, penalty) for descend in (minimise, minimise_plain))
+        assert ours.converged and ours.end.free_energy <= plain.end.free_energy + 1e-6
+        assert (np.diff(ours.energies) <= 1e-9).all()
+        apart += ours.end.m[0] > 0.5 > ours.end.m[3]
+    assert apart >= 10

@@ -71,6 +71,8 @@ cdef class ConjugateDescent:
         void remember(self) noexcept nogil
         int selected(self) noexcept nogil
         bint at_rest(self, double tol) noexcept nogil
+        bint tells_copies_apart(self) noexcept nogil
+        bint split(self, int i, int j) noexcept nogil
         void finish(self) noexcept nogil
         bint at_rival(self, const double *rival, double rival_energy) noexcept nogil
         bint hopeless(self, double rival_energy) noexcept nogil

@@ -103,6 +103,8 @@ cdef double BOLDEST = 1.0
 cdef double HOME = 0.05
 #: It is hopeless when so many times the decrease that Newton's step promises does not reach the rival.
 cdef double HOPE = 4.0
+#: Two features with v′_i v′_j χ_ij² above this, in units of d_i d_j, are almost copies that share what one should have.
+cdef double APART = 1.000001
 #: After so many steps a descent is lost.
 cdef int PATIENCE = 100
 #: Operations, roughly, between two looks at whether a signal came: some hundredths of a second.
@@ -164,6 +166,8 @@ cdef class ConjugateDescent:
             if trace != NULL:
                 trace[self.n_iter] = trace[self.n_iter + 1] = self.free_energy
             if self.at_rest(tol):
+                if self.n_iter < max_iter and self.tells_copies_apart():
+                    continue
                 return AT_REST
             if self.n_iter >= max_iter:
                 self.finish()
@@ -224,6 +228,47 @@ cdef class ConjugateDescent:
             return False
         self.finish()
         return self.residual <= tol
+
+    cdef bint tells_copies_apart(self) noexcept nogil:
+        """Whether two features that are almost copies share what one of them should have, and a step has undone that.
+
+        Where copies are equal in everything, the point between their minima is a saddle that Newton's steps lead to, and
+        conjugate gradients do not see. Along the difference of two features the curvature is negative where
+        v′_i v′_j χ_ij² > d_i d_j. The first of them then takes all.
+        """
+        cdef int i, j
+        cdef double unused, most = 1.0
+        slopes(
+            self.width, self.ridge, self.kappa, &self.chi[0], self.gamma, self.theta, self.m, self.w, self.slope,
+            self.q, self.t, &unused, &unused, &unused,
+        )
+        for i in range(self.width):
+            self.slope[i] /= 1.0 + self.ridge
+            most = max(most, self.slope[i])
+        if most < APART:
+            return False
+        for i in range(self.width):
+            if self.slope[i] * most < APART:
+                continue
+            for j in range(i + 1, self.width):
+                if self.slope[i] * self.slope[j] < APART:
+                    continue
+                if self.slope[i] * self.slope[j] * self.gram[i, j] * self.gram[i, j] > APART * self.chi[i] * self.chi[j]:
+                    return self.split(i, j)
+        return False
+
+    cdef bint split(self, int i, int j) noexcept nogil:
+        """Let the first of two features take all, if that lowers F."""
+        self.remember()
+        self.theta[i], self.theta[j] = max(self.theta[i], 0.0) + 2.0, min(self.theta[j], self.gamma[j])
+        if self.evaluate() and self.find_w() and self.free_energy < self.old_energy:
+            self.n_iter += 1
+            return True
+        go(self.width, 0.0, self.old_theta, self.fixed, self.theta)
+        memcpy(self.w, self.old_w, self.width * sizeof(double))
+        self.evaluate()
+        self.finish()
+        return False
 
     cdef void finish(self) noexcept nogil:
         """w, the goals and the exact residual that belong to the present v."""
