@@ -6,8 +6,8 @@ then P, G, c and s are brought up to date by rank-one changes, in place of an in
 """
 
 from libc.math cimport fmax, log, sqrt
-from libc.string cimport memcpy, memmove, memset
-from scipy.linalg.cython_blas cimport daxpy, ddot, dgemv, dger, dsymm
+from libc.string cimport memcpy
+from scipy.linalg.cython_blas cimport daxpy, dgemv, dger, dsymm
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
 import numpy as np
@@ -99,7 +99,7 @@ cdef class BlockScreen:
         return True
 
     cdef int begin_anew(self, const double *theta, double ridge) except -1 nogil:
-        cdef int i, p
+        cdef int i
         self.ridge, self.changes, self.n_on = ridge, 0, 0
         for i in range(self.width):
             self.is_on[i] = theta[i] > 0.0
