@@ -15,7 +15,7 @@ from bed_reader import to_bed
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from garrote import Moments, VariationalGarrote, VariationalGarroteCV, design, garrote_path
+from garrote import Moments, VariationalGarrote, VariationalGarroteCV, garrote_path
 from garrote.design import DenseDesign, Design, Rows, as_dense, as_design, is_dask
 from garrote.problem import Samples
 from garrote.sources import plink
@@ -240,7 +240,7 @@ def test_slabs_do_not_change_the_answer(monkeypatch):
     X = counts(30, 9)[0].astype(np.int8)
     weights, r = np.full(30, 1 / 30), np.linspace(-1.0, 1.0, 30)
     whole = DenseDesign(X).moments(weights), DenseDesign(X).transpose_dot(r)
-    monkeypatch.setattr(design, "SLAB_ELEMENTS", 70)  # two columns at a time
+    monkeypatch.setattr("garrote.slabs.SLAB_ELEMENTS", 70)  # two columns at a time
     slabs = DenseDesign(X).moments(weights), DenseDesign(X).transpose_dot(r)
     assert_allclose(slabs[0], whole[0], rtol=1e-14)
     assert_allclose(slabs[1], whole[1], rtol=1e-14)
@@ -290,7 +290,7 @@ def test_design_is_the_array_that_was_given(dtype):
 @pytest.fixture
 def peak(monkeypatch):
     """The most memory that a call holds at a time, beside what there was before, in bytes; with small slabs."""
-    monkeypatch.setattr(design, "SLAB_ELEMENTS", 100_000)
+    monkeypatch.setattr("garrote.slabs.SLAB_ELEMENTS", 100_000)
 
     def measure(call):
         tracemalloc.start()
@@ -323,7 +323,7 @@ def test_folds_of_many_features_are_no_copies(peak):
 def test_some_rows_of_a_large_design_are_those_of_a_copy(store, rows, monkeypatch):
     X = np.random.default_rng(5).integers(-5, 6, size=(30, 12)).astype(np.float64)
     copy, whole = as_design(X[rows]), as_design(store(X))
-    monkeypatch.setattr(design, "SLAB_ELEMENTS", 50)
+    monkeypatch.setattr("garrote.slabs.SLAB_ELEMENTS", 50)
     view, features = whole.take(rows), np.array([7, 2])
     assert isinstance(view, Rows)
     assert view.shape == copy.shape
@@ -364,7 +364,7 @@ def test_sparse_is_never_densified_as_a_whole(kind, peak):
 
 @pytest.mark.parametrize("kind", [sparse.csc_array, sparse.csr_array])
 def test_sparse_moments_and_products_need_little_memory(kind, peak, monkeypatch):
-    monkeypatch.setattr("garrote.design.SLAB_ELEMENTS", 10_000)
+    monkeypatch.setattr("garrote.slabs.SLAB_ELEMENTS", 10_000)
     X = kind(sparse.random(2000, 3000, density=0.05, random_state=np.random.default_rng(4)))
     design, weights = as_design(X), np.full(2000, 1 / 2000)
     assert peak(lambda: design.moments(weights)) < 0.5 * X.data.nbytes

@@ -14,6 +14,9 @@ cdef extern from "_vectors.h" nogil:
         const double *products, const double *x_mean, const double *chi, const unsigned char *inside,
         const double *own, const double *old, const double *prior, double *c, double *v, double *sums,
     )
+    void moments_single(int n, const float *x, const double *weights, double *mean, double *variance)
+    void moments_double(int n, const double *x, const double *weights, double *mean, double *variance)
+    void fetch_ahead(const void *from_, size_t size)
 
 ctypedef fused real:
     float
@@ -28,44 +31,14 @@ cdef int SHORT = 32
 
 
 def column_moments(const real[::1, :] X, const double[::1] weights, double[::1] mean, double[::1] variance):
-    """Weighted mean and variance of each column; the second look removes the rounding of a large mean."""
+    """Weighted mean and variance of each column."""
     cdef int i, n = <int>X.shape[0]
     with nogil:
         for i in range(<int>X.shape[1]):
-            mean[i] = weighted_sum(&X[0, i], &weights[0], n)
-            mean[i] += weighted_rest(&X[0, i], &weights[0], n, mean[i], &variance[i])
-
-
-cdef double weighted_sum(const real *x, const double *weights, int n) noexcept nogil:
-    """Σ w x, as four sums side by side, which a processor adds at once."""
-    cdef int j
-    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-    for j in range(0, n - 3, 4):
-        a += weights[j] * x[j]
-        b += weights[j + 1] * x[j + 1]
-        c += weights[j + 2] * x[j + 2]
-        d += weights[j + 3] * x[j + 3]
-    for j in range(n - n % 4, n):
-        a += weights[j] * x[j]
-    return (a + b) + (c + d)
-
-
-cdef double weighted_rest(const real *x, const double *weights, int n, double mean, double *variance) noexcept nogil:
-    """What Σ w (x − mean) is by rounding, and the variance about the corrected mean."""
-    cdef int j
-    cdef double rest_a = 0.0, rest_b = 0.0, squares_a = 0.0, squares_b = 0.0, a, b
-    for j in range(0, n - 1, 2):
-        a, b = x[j] - mean, x[j + 1] - mean
-        rest_a += weights[j] * a
-        rest_b += weights[j + 1] * b
-        squares_a += weights[j] * a * a
-        squares_b += weights[j + 1] * b * b
-    if n % 2:
-        a = x[n - 1] - mean
-        rest_a += weights[n - 1] * a
-        squares_a += weights[n - 1] * a * a
-    variance[0] = squares_a + squares_b - (rest_a + rest_b) * (rest_a + rest_b)
-    return rest_a + rest_b
+            if real is float:
+                moments_single(n, &X[0, i], &weights[0], &mean[i], &variance[i])
+            else:
+                moments_double(n, &X[0, i], &weights[0], &mean[i], &variance[i])
 
 
 def respond_to_columns(
@@ -98,6 +71,8 @@ def respond_to_columns(
             first = panel * PANEL
             width = min(PANEL, n_columns - first)
             transpose_dot(n, width, &X[0, first], &r[0], products)
+            if first + width < n_columns:
+                fetch_ahead(&X[0, first + width], n * min(PANEL, n_columns - first - width) * sizeof(real))
             for j in range(width):
                 exact[j] = products[j]
             respond(

@@ -19,6 +19,15 @@
 #define INLINE static inline
 #endif
 
+/* Ask for memory that is needed soon, while something else is computed. */
+INLINE void fetch_ahead(const void *from, size_t size)
+{
+#if defined(__GNUC__)
+    for (size_t at = 0; at < size; at += 64)
+        __builtin_prefetch((const char *)from + at);
+#endif
+}
+
 /* e^x for x <= 0, to the last digit or two; 0 below -708. */
 INLINE double exponential(double x)
 {
@@ -245,6 +254,25 @@ EACH_PROCESSOR static void shift(
         s[i] += s_factor * r[i] * r[i];
     }
 }
+
+/* The weighted mean and variance of x; the second look removes the rounding of a large mean. */
+#define MOMENTS(NAME, REAL)                                                                                               \
+    EACH_PROCESSOR static void NAME(                                                                                      \
+        int n, const REAL *restrict x, const double *restrict weights, double *mean, double *variance)                    \
+    {                                                                                                                     \
+        double sum = 0.0, rest = 0.0, squares = 0.0;                                                                      \
+        _Pragma("omp simd reduction(+ : sum)") for (int i = 0; i < n; i++) sum += weights[i] * x[i];                      \
+        _Pragma("omp simd reduction(+ : rest, squares)") for (int i = 0; i < n; i++)                                      \
+        {                                                                                                                 \
+            double away = x[i] - sum, weighted = weights[i] * away;                                                       \
+            rest += weighted;                                                                                             \
+            squares += weighted * away;                                                                                   \
+        }                                                                                                                 \
+        *mean = sum + rest;                                                                                               \
+        *variance = squares - rest * rest;                                                                                \
+    }
+MOMENTS(moments_single, float)
+MOMENTS(moments_double, double)
 
 /* What features outside the working set do in response to a residual, of which products are their inner products: c, centred
    and adjusted, and v = m w, but zero for those inside and those with an inclusion above entry. Adds to the sums of

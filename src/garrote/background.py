@@ -27,17 +27,51 @@ from garrote.arrays import Array, Index
 from garrote.block import Block
 from garrote.energy import bernoulli_term
 from garrote.problem import Samples
+from garrote.slabs import feature_slabs, largest
 
 #: Resolution of the histogram of outside correlations.
 BINS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Correlations:
+    """c of every feature, and which of the features are inside the working set."""
+
+    c: Array
+    inverse_norm: Array  #: 1/√χ_ii; 0 where a column is constant
+    prior_log_odds: Array | None
+    inside: Index  #: ascending
+
+    def _inside(self, part: slice) -> Index:
+        """Where in a part of the features those inside are."""
+        first, last = np.searchsorted(self.inside, (part.start, part.stop))
+        return self.inside[first:last] - part.start
+
+    def z(self, part: slice) -> Array:
+        """|c|/√χ_ii of a part of the features, 0 for those inside."""
+        z = np.abs(self.c[part])
+        z *= self.inverse_norm[part]
+        z[self._inside(part)] = 0.0
+        return z
+
+    def likeliest(self, kappa: float, above: float, most: int) -> Index:
+        """The outside features with κz² + prior log odds above a bound, or so many of them that have the most."""
+
+        def log_odds(part: slice) -> Array:
+            value = kappa * self.z(part) ** 2
+            if self.prior_log_odds is not None:
+                value += self.prior_log_odds[part]
+            value[self._inside(part)] = -np.inf
+            return value
+
+        return largest(log_odds, len(self.c), most, above)
 
 
 @dataclass(slots=True)
 class Outside:
     """The features outside the working set, as a histogram of z."""
 
-    inside: Index  #: features that are not outside: the working set, and constant columns
-    z_each: Array  #: z of every feature, 0 for those inside
+    each: Correlations
     z: Array  #: centres of the bins that are not empty
     z_squared: Array
     weight: Array  #: Σ exp(prior log odds) of the bin's features
@@ -45,22 +79,27 @@ class Outside:
     total: float  #: the sum of all weights
 
     @classmethod
-    def of(cls, inside: Index, c: Array, inverse_norm: Array, prior_log_odds: Array | None) -> Outside:
-        z = np.abs(c)
-        z *= inverse_norm
-        z[inside] = 0.0
-        weight = None if prior_log_odds is None else np.exp(np.minimum(prior_log_odds, 700.0))
-        width = max(float(z.max(initial=0.0)), np.finfo(np.float64).tiny) / (BINS - 0.5)  # the largest z is a centre
-        counts = np.bincount((z / width).astype(np.int32), weight, BINS).astype(np.float64)
-        counts[0] -= len(inside) if weight is None else weight[inside].sum()
+    def of(cls, each: Correlations) -> Outside:
+        slabs, odds = feature_slabs(len(each.c)), each.prior_log_odds
+        largest_z = max(float(each.z(part).max()) for part in slabs)
+        width = max(largest_z, np.finfo(np.float64).tiny) / (BINS - 0.5)  # the largest z is a centre
+        counts = np.zeros(BINS)
+        for part in slabs:
+            weight = None if odds is None else np.exp(np.minimum(odds[part], 700.0))
+            counts += np.bincount((each.z(part) / width).astype(np.intp), weight, BINS)
+        if odds is None:
+            counts[0] -= len(each.inside)
+            heaviest = 1.0
+        else:
+            counts[0] -= np.exp(np.minimum(odds[each.inside], 700.0)).sum()
+            heaviest = math.exp(min(float(odds.max()), 700.0))
         filled = np.flatnonzero(counts > 0.0)
         centres = np.asarray(width * (filled + 0.5))
-        heaviest = 1.0 if weight is None else float(weight.max())
-        return cls(inside, z, centres, centres**2, counts[filled], heaviest, float(counts[filled].sum()))
+        return cls(each, centres, centres**2, counts[filled], heaviest, float(counts[filled].sum()))
 
     @property
     def features(self) -> Index:
-        return np.delete(np.arange(len(self.z_each)), self.inside)
+        return np.delete(np.arange(len(self.each.c)), self.each.inside)
 
     def inclusion(self, gamma: float, kappa: float, moved: float = 0.0) -> Array:
         """The inclusion of a feature in each bin, without its prior log odds, if its z has grown by ``moved``."""

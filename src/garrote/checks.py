@@ -22,17 +22,24 @@ def kept_dtypes(X: Any) -> Any:
     return None if isinstance(dtype, np.dtype) and dtype.kind in "iu" else KEPT_DTYPES
 
 
-def check_inputs(X: Any) -> Any:
-    """X as a two-dimensional numeric array (dense or CSC/CSR) with at least two rows."""
-    if _is_clean(X, 2) and X.shape[0] > 1 and X.shape[1] > 0:
+def check_inputs(X: Any, *, finite: bool = True) -> Any:
+    """X as a two-dimensional numeric array (dense or CSC/CSR) with at least two rows.
+
+    With ``finite=False`` a float64 array is not searched for NaN and infinity: the caller's own pass over it tells.
+    """
+    if _is_usual(X, 2) and X.shape[0] > 1 and X.shape[1] > 0 and (not finite or _is_finite(X)):
         return X
     return _named("X", X, accept_sparse=["csc", "csr"], dtype=kept_dtypes(X), ensure_min_samples=2)
 
 
-def _is_clean(values: Any, ndim: int) -> bool:
-    """Whether scikit-learn's checks, which take longer than a small fit, would return this array as it is."""
-    if type(values) is not np.ndarray or values.ndim != ndim or values.dtype != np.float64 or not values.dtype.isnative:
-        return False
+def _is_usual(values: Any, ndim: int) -> bool:
+    """Whether scikit-learn's checks, which take longer than a small fit, would return this array, if it is finite."""
+    usual = type(values) is np.ndarray and values.ndim == ndim and values.dtype == np.float64
+    return usual and values.dtype.isnative
+
+
+def _is_finite(values: Array) -> bool:
+    """Whether the values, and so their sum, are finite; False, too, where only the sum is not."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(values.sum()))
 
@@ -69,7 +76,7 @@ def check_outputs(y: Any, n_samples: int) -> Array:
     """y as float64, one finite number for each sample."""
     if y is None:
         raise ValueError("y is missing; give the outputs, one number for each row of X.")
-    if not _is_clean(y, 1) or not len(y):
+    if not (_is_usual(y, 1) and len(y) and _is_finite(y)):
         y = np.asarray(column_or_1d(_named("y", y, ensure_2d=False, dtype=np.float64), warn=True))
     if len(y) != n_samples:
         raise ValueError(f"X has {n_samples} samples but y has {len(y)}; give one output for each row.")

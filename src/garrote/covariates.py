@@ -62,7 +62,8 @@ class Beside(Design):
         return Beside(self.left.take(rows), self.right.take(rows))
 
     def in_double(self) -> Design:
-        return Beside(self.left.in_double(), self.right)
+        left = self.left.in_double()
+        return self if left is self.left else Beside(left, self.right)
 
     def _parts(self, features: Index) -> list[tuple[Design, Index, Index]]:
         """Each design, where its columns are among ``features``, and which of its columns they are."""

@@ -22,15 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from garrote import slabs
 from garrote._loops import COMPILED, column_moments
 from garrote.arrays import Array, Index, Split
+from garrote.slabs import column_slabs
 from garrote.threads import over_threads
 
-#: A pass visits X in slabs of columns with about so many elements (8 MB in float64).
-SLAB_ELEMENTS = 1_000_000
-
-#: Slabs that are looked at several times are smaller, so that they stay in the cache.
-CACHED_ELEMENTS = 200_000
+#: So few vectors are multiplied one by one while a slab is in the cache: BLAS takes longer for a matrix of so few.
+FEW = 4
 
 
 class Respond(Protocol):
@@ -75,7 +74,7 @@ class Design(ABC):
         return np.asfortranarray(self.columns(features)[rows])
 
     def in_double(self) -> Design:
-        """The same design, whose passes are computed in float64 even where X is stored in less."""
+        """A design whose passes are computed in float64 even where X is stored in less; itself where they are."""
         return self
 
     def dot(self, features: Index, v: Array) -> Array:
@@ -123,18 +122,26 @@ class DenseDesign(Design):
         self.by_columns = X.flags.f_contiguous and X.dtype in (np.float64, np.float32)  #: for the compiled loops
 
     def in_double(self) -> Design:
-        return DenseDesign(self.X, double=True)
+        single = self.floating and self.X.dtype == np.float32
+        return DenseDesign(self.X, double=True) if single else self
 
     def transpose_dot(self, r: Array) -> Array:
         out = np.empty((self.shape[1], *r.shape[1:]))
         size = 1.0 if self.X.dtype == np.float64 else _magnitude(r)  # any r fits into float32 when it is about one
         r = (r / size).astype(self.X.dtype, copy=False) if self.floating else r / size
 
+        few = r.ndim == 2 and r.shape[1] <= FEW
+
         def one_slab(part: slice) -> None:
             slab = self.X[:, part]
-            out[part] = (slab if self.floating else slab.astype(np.float64)).T @ r
+            slab = (slab if self.floating else slab.astype(np.float64)).T
+            if few:
+                for j, vector in enumerate(r.T):
+                    out[part, j] = slab @ vector
+            else:
+                out[part] = slab @ r
 
-        over_threads(one_slab, column_slabs(self.shape))
+        over_threads(one_slab, column_slabs(self.shape, slabs.CACHED_ELEMENTS if few else None))
         return out if size == 1.0 else out * size
 
     def columns(self, features: Index) -> Array:
@@ -151,15 +158,15 @@ class DenseDesign(Design):
                 column_moments(self.X[:, part], weights, mean[part], variance[part])
                 return
             slab = np.asarray(self.X[:, part], dtype=np.float64)
-            first = weights @ slab
-            centred = slab - first
-            rest = weights @ centred  # the second look removes the rounding of a large mean
-            mean[part] = first + rest
-            centred -= rest
-            with np.errstate(over="ignore"):  # the problem refuses infinite variances
+            with np.errstate(over="ignore", invalid="ignore"):  # the problem refuses variances that are not finite
+                first = weights @ slab
+                centred = slab - first
+                rest = weights @ centred  # the second look removes the rounding of a large mean
+                mean[part] = first + rest
+                centred -= rest
                 variance[part] = weights @ np.square(centred, out=centred)
 
-        over_threads(one_slab, column_slabs(self.shape, CACHED_ELEMENTS))
+        over_threads(one_slab, column_slabs(self.shape, slabs.CACHED_ELEMENTS))
         return mean, variance
 
     def dot(self, features: Index, v: Array) -> Array:
@@ -185,7 +192,7 @@ class DenseDesign(Design):
         return sum(over_threads(one_slab, column_slabs(self.shape)), np.zeros(1))
 
     def take(self, rows: Index | slice) -> Design:
-        if isinstance(rows, slice) or self.X.size <= SLAB_ELEMENTS:
+        if isinstance(rows, slice) or self.X.size <= slabs.SLAB_ELEMENTS:
             return DenseDesign(self.X[rows], double=self.double)
         return Rows(self, rows)
 
@@ -232,8 +239,8 @@ class SparseDesign(Design):
     def _entries(self) -> Iterator[tuple[Index, Index, Array]]:
         """Rows, columns and values of the stored entries, some at a time."""
         groups = np.arange(len(self.X.indptr) - 1)
-        for first in range(0, self.X.nnz, SLAB_ELEMENTS):
-            part = slice(first, min(first + SLAB_ELEMENTS, self.X.nnz))
+        for first in range(0, self.X.nnz, slabs.SLAB_ELEMENTS):
+            part = slice(first, min(first + slabs.SLAB_ELEMENTS, self.X.nnz))
             minor = self.X.indices[part]
             major = np.repeat(groups, np.diff(np.clip(self.X.indptr, part.start, part.stop)))
             row, column = (minor, major) if self.X.format == "csc" else (major, minor)
@@ -247,7 +254,7 @@ class SparseDesign(Design):
         return np.asarray(self.X @ everywhere, dtype=np.float64)
 
     def take(self, rows: Index | slice) -> Design:
-        if isinstance(rows, slice) or self.X.nnz <= SLAB_ELEMENTS:
+        if isinstance(rows, slice) or self.X.nnz <= slabs.SLAB_ELEMENTS:
             return SparseDesign(self.X.tocsr()[rows])
         return Rows(self, rows)
 
@@ -277,7 +284,8 @@ class Rows(Design):
         return Rows(self.whole, self.rows[rows])
 
     def in_double(self) -> Design:
-        return Rows(self.whole.in_double(), self.rows)
+        whole = self.whole.in_double()
+        return self if whole is self.whole else Rows(whole, self.rows)
 
     def dot(self, features: Index, v: Array) -> Array:
         return self.whole.dot(features, v)[self.rows]
@@ -319,16 +327,3 @@ def as_design(X: Any) -> Design:
     if sparse.issparse(X):
         return SparseDesign(X)
     return DenseDesign(X)
-
-
-def row_slabs(n_samples: int, n_columns: int) -> list[slice]:
-    """Slices of rows, each several times as many as columns, whose float64 copy stays below SLAB_ELEMENTS."""
-    step = max(4 * n_columns, SLAB_ELEMENTS // max(1, n_columns))
-    return [slice(start, min(start + step, n_samples)) for start in range(0, n_samples, step)]
-
-
-def column_slabs(shape: tuple[int, int], elements: int = SLAB_ELEMENTS) -> list[slice]:
-    """Slices of columns with about so many elements each."""
-    n_samples, n_features = shape
-    step = max(1, elements // max(1, n_samples))
-    return [slice(start, min(start + step, n_features)) for start in range(0, n_features, step)]

@@ -12,8 +12,8 @@ from garrote.arrays import Array, Index
 from garrote.block import Block
 from garrote.checks import as_floats
 from garrote.covariates import EXPLAINED
-from garrote.design import row_slabs
 from garrote.problem import Problem, Samples, as_problem, varying
+from garrote.slabs import row_slabs
 from garrote.threads import one_blas_thread
 from garrote.units import Units
 

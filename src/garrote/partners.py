@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from garrote.arrays import Array, Index
-from garrote.design import SLAB_ELEMENTS, column_slabs
 from garrote.problem import Samples
+from garrote.slabs import SLAB_ELEMENTS, column_slabs, largest
 
 #: So many of the features most correlated with each are partners, if they are so correlated.
 PARTNERS = 3
@@ -57,9 +57,13 @@ class Partners:
         found: list[Index] = []
         for start in range(0, sums.shape[1], at_once):
             product = self.samples.correlations(sums[:, start : start + at_once])
-            product *= self.inverse_norm[:, None]
             product[inside] = 0.0
-            found += [np.argpartition(column, -most)[-most:] for column in np.abs(product, out=product).T]
+            for column in product.T:
+
+                def correlation(part: slice, column: Array = column) -> Array:
+                    return np.abs(column[part]) * self.inverse_norm[part]
+
+                found.append(largest(correlation, len(column), most))
         return np.setdiff1d(np.concatenate(found), inside)
 
     def _signed_sums(self, features: Index) -> Array:

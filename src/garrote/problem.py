@@ -23,7 +23,8 @@ from garrote.arrays import Array, Index
 from garrote.block import Block
 from garrote.checks import check_inputs, check_outputs, check_prior_log_odds, check_weights
 from garrote.covariates import EXPLAINED, Projection, column_positions, find_covariates
-from garrote.design import Design, Respond, as_design, is_dask, row_slabs
+from garrote.design import Design, Respond, as_design, is_dask
+from garrote.slabs import feature_slabs, row_slabs
 from garrote.units import Units, in_units
 
 #: A column whose standard deviation is below this fraction of its mean is constant up to rounding.
@@ -38,7 +39,10 @@ SINGLE_SCALE, SINGLE_MEAN = 2.0**30, 1e3
 
 def varying(mean: Array, variance: Array) -> Index:
     """The columns that are not constant, up to rounding."""
-    return np.flatnonzero(np.sqrt(variance) > np.maximum(CONSTANT_SPREAD * np.abs(mean), LEAST_SPREAD))
+    found = np.empty(len(mean), dtype=bool)
+    for part in feature_slabs(len(mean)):
+        found[part] = np.sqrt(variance[part]) > np.maximum(CONSTANT_SPREAD * np.abs(mean[part]), LEAST_SPREAD)
+    return np.flatnonzero(found)
 
 
 def second_moment(mean: Array, variance: Array) -> Array:
@@ -144,7 +148,7 @@ class Samples(Problem):
         self.weights = weights / self.n_samples
         self.n_passes = 1
         mean, variance = self.design.moments(self.weights)
-        variance = np.maximum(variance, 0.0)  # rounding
+        np.maximum(variance, 0.0, out=variance)  # rounding
         square = variance if fit_intercept else second_moment(mean, variance)
         if not np.isfinite(square).all():
             j = int(np.flatnonzero(~np.isfinite(square))[0])
@@ -152,7 +156,9 @@ class Samples(Problem):
                 f"X has values in column {j} whose squares overflow; divide that column by a power of ten."
             )
         self.varying = varying(mean, variance)
-        self.design = self.design.in_double() if beyond_single(mean, variance) else self.design
+        in_double = self.design.in_double()
+        if in_double is not self.design and beyond_single(mean, variance):
+            self.design = in_double
         if fit_intercept:
             self.x_mean, self.chi = mean, variance
             self.y_mean = float(self.weights @ y)
@@ -225,7 +231,9 @@ class Samples(Problem):
         """c_i = ⟨x_i r⟩ of every feature, for a residual e = √weight · r in root coordinates, or several: one pass."""
         self.n_passes += 1
         weighted = (np.sqrt(self.weights) * e.T).T
-        c = self.design.transpose_dot(weighted) - np.multiply.outer(self.x_mean, weighted.sum(axis=0))
+        c, total = self.design.transpose_dot(weighted), weighted.sum(axis=0)
+        for part in feature_slabs(len(c)):
+            c[part] -= np.multiply.outer(self.x_mean[part], total)
         return c if self.projection is None else c - self.projection.coordinates @ (self.projection.basis.T @ e)
 
     def responses(self, weighted: Array, respond: Respond, v: Array) -> Array:
@@ -315,8 +323,13 @@ def as_problem(
             return X
         return X.profiled(column_positions(unpenalized, X.n_features))
     names: Any = X.feature_names if isinstance(X, Design) else getattr(X, "columns", None)
-    design, always = find_covariates(
-        unpenalized, as_design(X if isinstance(X, Design) or is_dask(X) else check_inputs(X)), names
-    )
-    X, y, sample_weight, _ = design.condensed(y, sample_weight, ())
-    return Samples(X, check_outputs(y, X.shape[0]), sample_weight, fit_intercept=fit_intercept, unpenalized=always)
+    stored = isinstance(X, Design) or is_dask(X)
+    design, always = find_covariates(unpenalized, as_design(X if stored else check_inputs(X, finite=False)), names)
+    few, y, sample_weight, _ = design.condensed(y, sample_weight, ())
+    y = check_outputs(y, few.shape[0])
+    try:
+        return Samples(few, y, sample_weight, fit_intercept=fit_intercept, unpenalized=always)
+    except ValueError:
+        if not stored:
+            check_inputs(X)  # where X is not finite, it says so
+        raise

@@ -9,10 +9,11 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from garrote.arrays import Array, Index, Split
-from garrote.design import Design, column_slabs
+from garrote.design import Design
 from garrote.path import Path, trace
 from garrote.problem import Samples
 from garrote.restarts import NONE, Restarts
+from garrote.slabs import column_slabs
 from garrote.threads import one_blas_thread
 from garrote.watch import current_watch, identity_of
 from garrote.workingset import Model

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from garrote.arrays import Array, Index
-from garrote.background import Background, BackgroundLike, DiffuseBackground, Look, Outside
+from garrote.background import Background, BackgroundLike, Correlations, DiffuseBackground, Look, Outside
 from garrote.block import Block, Columns
 from garrote.energy import NOISE_FLOOR, Penalty
 from garrote.minimise import Descent, Rival, minimise
@@ -346,7 +346,7 @@ class WorkingSet:
         own = None if self.background is None else self.background.at(gamma)
         again = own is not None and self._mixed_gamma == gamma
         self._mixed_gamma = gamma
-        model, inside = self.model, self.outside.inside
+        model, inside = self.model, self.outside.each.inside
         mixing = MIXING if again else 1.0
         return Look(gamma, kappa, model.ridge, model.prior_log_odds, inside, ENTRY, own, mixing, self.c)
 
@@ -364,18 +364,11 @@ class WorkingSet:
 
     def _entrants(self, gamma: float, kappa: float, entry: float) -> Index:
         """The outside features whose inclusion exceeds ``entry``, or the ENTRANTS largest of them."""
-        log_odds = kappa * self.outside.z_each**2
-        if self.model.prior_log_odds is not None:
-            log_odds += self.model.prior_log_odds
-        log_odds[self.outside.inside] = -np.inf
-        above = np.flatnonzero(log_odds > logit(entry) - gamma)
-        if len(above) > ENTRANTS:
-            above = np.sort(above[np.argpartition(log_odds[above], -ENTRANTS)[-ENTRANTS:]])
-        return above
+        return self.outside.each.likeliest(kappa, float(logit(entry)) - gamma, ENTRANTS)
 
     def _look(self, c: Array, residual: Array) -> None:
         """Remember the outside features' correlations c with this residual."""
         self.c, self.residual = c, residual
         self._residual_squares = float(residual @ residual)
-        inside = np.concatenate([self.features, self._constant])
-        self.outside = Outside.of(inside, c, self._inverse_norm, self.model.prior_log_odds)
+        inside = np.union1d(self.features, self._constant)
+        self.outside = Outside.of(Correlations(c, self._inverse_norm, self.model.prior_log_odds, inside))

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from garrote.arrays import Array, Index, Split
 from garrote.checks import check_no_negative_weight, check_numeric_columns, check_outputs, check_weights, some
-from garrote.design import SLAB_ELEMENTS, Design, as_dense, as_design, row_slabs
+from garrote.design import Design, as_dense, as_design
+from garrote.slabs import SLAB_ELEMENTS, row_slabs
 from garrote.sources.reduction import Spread, representatives, represented, roots, row_groups
 
 #: So many products of features, of all folds together, may be reduced to: 800 MB, as of 10⁴ features without folds.

@@ -17,8 +17,9 @@ from scipy import linalg
 
 from garrote.arrays import Array, Index, Split
 from garrote.checks import check_outputs, check_weights
-from garrote.design import Design, row_slabs
+from garrote.design import Design
 from garrote.problem import CONSTANT_SPREAD, Samples
+from garrote.slabs import row_slabs
 
 #: Rows are left as they are where a mean is so many spreads: the mean is added to what represents them, at a cost of
 #: as many units of rounding.
