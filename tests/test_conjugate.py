@@ -103,3 +103,15 @@ def test_between_exact_copies_the_first_takes_all(gamma):
         assert (np.diff(ours.energies) <= 1e-9).all()
         apart += ours.end.m[0] > 0.5 > ours.end.m[3]
     assert apart >= 10
+
+
+def test_powers_of_two_in_the_units_change_no_digit():
+    """Every equation of a step is of one dimension: a term that is not would show here."""
+    rng = np.random.default_rng(0)
+    for seed in range(4):
+        X, y = problem_of(50, 40, 8, zeta=0.95, sigma=1.0, seed=seed)
+        units = 2.0 ** rng.integers(-20, 20, 40)
+        path, other = garrote_path(X, y), garrote_path(X * units, y * 8.0)
+        np.testing.assert_array_equal(other.gammas, path.gammas)
+        np.testing.assert_array_equal(other.inclusions.toarray(), path.inclusions.toarray())
+        assert (other.n_iter, other.n_factorizations) == (path.n_iter, path.n_factorizations)

@@ -172,6 +172,9 @@ def integer_data(draw):
 @fuzz(few=20, drawn=integer_data(), gamma=GAMMAS)
 def test_integers_do_not_overflow(drawn, gamma):
     X, y = drawn
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlations = np.atleast_2d(np.corrcoef(X.astype(np.float64), rowvar=False))
+    assume(not (np.abs(np.triu(correlations, 1)) > 1.0 - 1e-12).any())  # rounding decides which of two copies is chosen
     expected = VariationalGarrote(gamma).fit(X.astype(np.float64), y.astype(np.float64))
     predicted, exact = expected.predict(X.astype(np.float64)), exact_moments(X, y)
     variances = [float(exact.chi[i][i]) for i in range(X.shape[1])]

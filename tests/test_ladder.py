@@ -67,7 +67,7 @@ def test_a_ladder_begins_at_any_selection(block):
 def test_the_path_finds_models_that_lie_on_neither_branch(monkeypatch):
     lower = 0
     for seed in range(4):
-        X, y, _ = sparse_regression(100, 100, 20, zeta=0.95, sigma=0.1, rng=np.random.default_rng(seed))
+        X, y, _ = sparse_regression(100, 100, 20, zeta=0.99, sigma=0.1, rng=np.random.default_rng(seed))
         path = garrote_path(X, y)
         with monkeypatch.context() as patched:
             patched.setattr(garrote.search, "COMPILED", False)

@@ -12,8 +12,9 @@ from scipy.special import expit, logit
 from sklearn.exceptions import ConvergenceWarning
 
 from garrote.datasets import correlated_inputs, outputs, random_support, sparse_regression
-from garrote.energy import NOISE_FLOOR, Penalty, evaluate
-from garrote.minimise import LOST_DIGITS, ROUNDING, minimise, minimise_plain, rounding_error
+from garrote.energy import Penalty, evaluate
+from garrote.limits import LOST_DIGITS, NOISE_FLOOR, ROUNDING
+from garrote.minimise import minimise, minimise_plain, rounding_error
 from garrote.problem import Samples
 from garrote.solve import solve, warn_unconverged
 from garrote.workingset import UNCERTAIN_MASS

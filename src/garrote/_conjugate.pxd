@@ -3,6 +3,8 @@
 
 cimport cython
 
+from garrote._system cimport EngagedSystem
+
 
 #: How a descent ended.
 cdef enum:
@@ -16,8 +18,8 @@ cdef class ConjugateDescent:
         const double[::1] target
         const double[:, ::1] gram
         const double[::1] chi, b
-        double floor, sigma2_y, n_samples, ridge, beta
-        bint has_root, fixed_beta
+        double floor, squares, sigma2_y, n_samples, ridge, beta
+        bint has_root, fixed_beta, by_gram
         int width, rows
         double[::1] memory
         double *theta  # the state: five arrays of all features, one after the other, as in BlockDescent
@@ -37,28 +39,15 @@ cdef class ConjugateDescent:
         double *old_theta
         double *old_w
         double *e  # the residual
-        double *fit
-        double *scale  # of the engaged features, like all below
-        double *rest
-        double *z
-        double *x
-        double *r
-        double *direction
-        double *applied
-        double *side
-        const double *block  # their Gram matrix
-        double[::1] gathered
-        int[::1] engaged
-        int n_engaged
+        double *change  # of w, where they are found anew
+        double *right  # side of a system, of the engaged features
+        EngagedSystem system
         const double *gamma
         double kappa, noise, free_energy, residual, w_residual
         double stiffness, h  # s and h of κ's equation
-        bint convex  # whether F is, as far as conjugate gradients could see
-        double left  # squares of what they left
         double promised  # the decrease of F by Newton's step, twice, as λ²: the part of θ, and that of v
         double old_energy, old_residual
         int n_iter, n_evaluations
-        double unheard  # operations since the last look at whether a signal came
 
         void set_data(self, const double[::1] target, const double[::1] b, double floor) noexcept
         void set_model(self, double ridge, bint fixed_beta, double beta) noexcept nogil
@@ -82,12 +71,8 @@ cdef class ConjugateDescent:
         bint try_newton_step(self) noexcept nogil
         bint try_fixed_point_step(self) noexcept nogil
         bint evaluate(self) noexcept nogil
+        double residual_by_root(self) noexcept nogil
+        double residual_by_gram(self) noexcept nogil
         bint linearise(self) noexcept nogil
         bint find_w(self) noexcept nogil
-        void engage(self, const double *weight, double least) noexcept nogil
-        void gather(self, const double *weight, double least, int n) noexcept nogil
-        bint solve(self, double accuracy, double most) noexcept nogil
-        double apply(self) noexcept nogil
-        void respond(self) noexcept nogil
-        bint by_root(self) noexcept nogil
-        void through_root(self, double factor, double keep, double *out) noexcept nogil
+        void respond(self, double *image) noexcept nogil

@@ -12,8 +12,8 @@ and κ follows E. Their linearisation, with θ and w eliminated, is one symmetri
 
 with t = m(1−m) w ρ, q = ∂v/∂κ = m(1−m) d w³, z = d q/v′, s = (E/κ − Σ d w m q/v′)/(2κ), h = Σ d w m t/(2κ v′) and
 dκ = (z·dv + h)/s. Scaled by √(v′/d) its diagonal is one, whatever v′ is. Where F is convex it is positive definite:
-conjugate gradients solve it, over the *engaged* features whose v′ is not negligible, and the others follow. That is
-Newton's step. Where they meet a direction of negative curvature, the step goes on along it, off the saddle. Where that does
+conjugate gradients solve it (:mod:`garrote._system`), over the *engaged* features whose v′ is not negligible, and the
+others follow. That is Newton's step. Where they meet a direction of negative curvature, the step goes on along it, off the saddle. Where that does
 not lower F, the step is that of Eq. (m), or a part of it that does, with w anew for the new m: the same system with m in the
 place of v′, without z and t.
 
@@ -25,9 +25,13 @@ cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, fabs, log, sqrt
 from libc.string cimport memcpy, memset
-from scipy.linalg.cython_blas cimport daxpy, ddot, dgemv
+from scipy.linalg.cython_blas cimport ddot, dgemv
+
+from garrote._system cimport EngagedSystem
 
 import numpy as np
+
+from garrote import limits
 
 cdef extern from "_vectors.h" nogil:
     void sigmoids(int n, const double *theta, const double *w, double *m, double *most, double *v)
@@ -45,15 +49,6 @@ cdef extern from "_vectors.h" nogil:
         const double *m, const double *w, double *slope, double *q, double *t, double *with_q, double *with_t,
         double *with_rho,
     )
-    double scaled(int n, const double *scale, const double *z, const double *direction, double *side)
-    double curvature_of(
-        int n, double along, const double *scale, const double *rest, const double *z, const double *direction,
-        double *applied,
-    )
-    double advance(
-        int n, double length, const double *direction, const double *applied, double *x, double *r
-    )
-    void turn(int n, double factor, const double *r, double *direction)
     void newton_step(
         int n, double ridge, double kappa, double kappa_change, double trust, double sure, double theta_max,
         const double *chi, const double *gamma, const double *theta, const double *w, double *image, double *step,
@@ -65,14 +60,13 @@ cdef extern from "_vectors.h" nogil:
     )
 
 cdef int ONE = 1
-cdef double NOISE_FLOOR = 1e-20
 cdef double PI = 3.141592653589793
-cdef double THETA_MAX = 500.0
-cdef double ROUNDING = 1e-13
-cdef double LOST_DIGITS = 2.2e-15
-#: The largest change of θ in a step of Newton's, but for features that are decided (as in _descent.pyx).
-cdef double TRUST = 8.0
-cdef double SURE = 9.3
+cdef double NOISE_FLOOR = limits.NOISE_FLOOR
+cdef double THETA_MAX = limits.THETA_MAX
+cdef double ROUNDING = limits.ROUNDING
+cdef double LOST_DIGITS = limits.LOST_DIGITS
+cdef double TRUST = limits.TRUST  # but for features that are decided
+cdef double SURE = limits.SURE
 #: Newton's step, a quarter of it, …: so many are tried.
 cdef int TRIES = 2
 #: Features with a smaller v′ do not move the others within Newton's step: than this, or so many times the residual, but
@@ -82,10 +76,6 @@ cdef double FOCUS = 5.0
 cdef double MOST_ENGAGED = 0.2
 #: Features with a smaller m have w found by themselves.
 cdef double JOINT = 0.2
-#: Engaged features are chosen anew when there are so many times too many.
-cdef double IDLE = 1.25
-#: Steps of conjugate gradients at most.
-cdef int MOST_STEPS = 200
 #: The accuracy of conjugate gradients for Newton's step, relative to its right side, at most.
 cdef double COARSE = 0.1
 #: The accuracy of w when they are found anew: relative, and what they may leave of F. (The split between columns that are
@@ -105,6 +95,8 @@ cdef double HOME = 0.05
 cdef double HOPE = 4.0
 #: Two features with v′_i v′_j χ_ij² above this, in units of d_i d_j, are almost copies that share what one should have.
 cdef double APART = 1.000001
+#: With more than this part of ⟨y²⟩ left, the Gram matrix loses no digits that matter.
+cdef double PLENTY = 1e-3
 #: After so many steps a descent is lost.
 cdef int PATIENCE = 100
 #: Operations, roughly, between two looks at whether a signal came: some hundredths of a second.
@@ -127,9 +119,8 @@ cdef class ConjugateDescent:
         self.sigma2_y, self.n_samples = sigma2_y, n_samples
         self.width, self.rows = width, self.root.shape[0]
         self.set_data(target if self.has_root else np.empty(0), b, floor)
-        self.engaged = np.empty(width, dtype=np.intc)
-        self.gathered = np.empty((3 * width // 4) ** 2 + 1)
-        self.memory = np.empty(24 * width + 2 * self.rows)
+        self.system = EngagedSystem(root, gram, chi)
+        self.memory = np.empty(18 * width + self.rows)
         start = &self.memory[0]
         self.theta, self.m, self.w, self.v = start, start + width, start + 2 * width, start + 3 * width
         self.goal, self.c, self.R, self.slope = start + 4 * width, start + 5 * width, start + 6 * width, start + 7 * width
@@ -137,15 +128,12 @@ cdef class ConjugateDescent:
         self.q, self.t, self.most, self.image = start, start + width, start + 2 * width, start + 3 * width
         self.fixed, self.step = start + 4 * width, start + 5 * width
         self.old_theta, self.old_w = start + 6 * width, start + 7 * width
-        start += 8 * width
-        self.scale, self.rest, self.z, self.x = start, start + width, start + 2 * width, start + 3 * width
-        self.r, self.direction = start + 4 * width, start + 5 * width
-        self.applied, self.side = start + 6 * width, start + 7 * width
-        start += 8 * width
-        self.e, self.fit = start, start + self.rows
+        self.right, self.change, self.e = start + 8 * width, start + 9 * width, start + 10 * width
 
     cdef void set_data(self, const double[::1] target, const double[::1] b, double floor) noexcept:
-        self.target, self.b, self.floor = target, b, floor
+        self.target, self.b, self.floor, self.squares = target, b, floor, self.sigma2_y
+        if self.has_root:  # a background was subtracted, perhaps
+            self.squares = floor + ddot(&self.rows, <double *>&target[0], &ONE, <double *>&target[0], &ONE)
 
     cdef void set_model(self, double ridge, bint fixed_beta, double beta) noexcept nogil:
         self.ridge, self.fixed_beta, self.beta = ridge, fixed_beta, beta
@@ -159,7 +147,7 @@ cdef class ConjugateDescent:
         The descent is abandoned when it selects more than ``most`` features, or when it comes close to the inclusions
         ``rival``, or will end above ``rival_energy``.
         """
-        self.gamma, self.n_iter, self.n_evaluations, self.n_engaged = gamma, 0, 0, 0
+        self.gamma, self.n_iter, self.n_evaluations, self.system.n_engaged = gamma, 0, 0, 0
         if not self.begin(theta, w):
             return LOST
         while True:
@@ -192,14 +180,15 @@ cdef class ConjugateDescent:
 
     cdef int hear(self) except -1 nogil:
         """Ctrl-C shall not have to wait for the end, of one descent or of many."""
-        if self.unheard > DEAF:
-            self.unheard = 0.0
+        if self.system.unheard > DEAF:
+            self.system.unheard = 0.0
             with gil:
                 PyErr_CheckSignals()
         return 0
 
     cdef bint begin(self, const double *theta, const double *w) noexcept nogil:
         """Evaluate the start; where w is not known, or not that of a solution near by, it is found for the given m."""
+        self.by_gram = not self.has_root or 2 * self.rows > self.width  # whatever was before: a descent has no memory
         memcpy(self.theta, theta, self.width * sizeof(double))
         if w == NULL:
             memset(self.w, 0, self.width * sizeof(double))
@@ -298,25 +287,25 @@ cdef class ConjugateDescent:
 
     cdef bint hopeless(self, double rival_energy) noexcept nogil:
         """Whether F will stay above the rival's, as Newton's step predicts where F is convex."""
-        return self.convex and self.promised < 1.0 and self.free_energy - HOPE * self.promised > rival_energy
+        return self.system.convex and self.promised < 1.0 and self.free_energy - HOPE * self.promised > rival_energy
 
     # ---- steps ---------------------------------------------------------------------------------------------
 
     cdef bint lowers(self) noexcept nogil:
         """Whether F is no higher than before the step; within its rounding error, the smaller residual decides."""
-        cdef double rise, rounding
+        cdef double rise, rounding, lost
         rise = self.free_energy - self.old_energy
-        rounding = ROUNDING * (1.0 + fabs(self.old_energy)) + LOST_DIGITS * self.n_samples * sqrt(
-            self.sigma2_y / self.noise
-        )
+        lost = self.sigma2_y / self.noise if self.by_gram else sqrt(self.sigma2_y / self.noise)
+        rounding = ROUNDING * (1.0 + fabs(self.old_energy)) + LOST_DIGITS * self.n_samples * lost
         return rise <= 0.0 or (rise <= rounding and self.residual < self.old_residual)
 
     cdef bint find_newton_step(self, double tol) noexcept nogil:
         """Newton's step; where F is not convex, that and a step off the saddle. False where there is neither."""
         if not self.linearise():
             return False
-        self.convex = self.solve(max(min(COARSE, sqrt(self.residual)), 0.1 * tol / self.residual), INFINITY)
-        if not self.convex:
+        self.system.solve(self.right, max(min(COARSE, sqrt(self.residual)), 0.1 * tol / self.residual), INFINITY)
+        self.promised += 2.0 * self.kappa * self.system.gain
+        if not self.system.convex:
             self.leave_saddle()
         return True
 
@@ -325,25 +314,23 @@ cdef class ConjugateDescent:
 
         The fixed-point step goes there too, by what is left of the gradient, but it takes many to get away.
         """
-        cdef int i, p, n = self.n_engaged
-        cdef double slope, largest = 0.0, length
-        for p in range(n):  # the largest change of θ that the direction means
-            i = self.engaged[p]
-            if self.scale[p] > 0.0:
-                slope = 2.0 * self.kappa * self.w[i] / self.scale[p]
-                largest = max(largest, fabs(slope * self.direction[p]))
-        length = BOLD * self.left / ddot(&n, self.direction, &ONE, self.direction, &ONE)
-        length = min(length, BOLDEST / largest)
-        daxpy(&n, &length, self.direction, &ONE, self.x, &ONE)
+        cdef int i, p
+        cdef double change, largest = 0.0
+        for p in range(self.system.n_engaged):  # the largest change of θ that the direction means
+            if self.system.scale[p] > 0.0:
+                i = self.system.engaged[p]
+                change = self.w[i] * self.system.norm[i] * self.system.direction[p] / self.system.scale[p]
+                largest = max(largest, 2.0 * self.kappa * fabs(change))
+        self.system.go_on(BOLD, BOLDEST / (largest * self.system.size))
 
     cdef bint try_newton_step(self) noexcept nogil:
-        """Go by what the engaged features' dv = √(v′/d) x means, or a part of it, if that lowers F."""
+        """Go by what the engaged features' change of v means, or a part of it, if that lowers F."""
         cdef int p, tries
-        cdef double along = self.h, length = 1.0
-        for p in range(self.n_engaged):
-            along += self.z[p] * self.x[p]
-        along = 0.0 if self.fixed_beta else along / self.stiffness
-        self.respond()
+        cdef double along = 0.0, length = 1.0
+        for p in range(self.system.n_engaged):
+            along += self.system.z[p] * self.system.x[p]
+        along = 0.0 if self.fixed_beta else along * self.system.size / sqrt(self.stiffness) + self.h / self.stiffness
+        self.respond(self.image)
         newton_step(
             self.width, self.ridge, self.kappa, along, TRUST, SURE, THETA_MAX, &self.chi[0], self.gamma, self.theta,
             self.w, self.image, self.step,
@@ -372,21 +359,15 @@ cdef class ConjugateDescent:
     cdef bint evaluate(self) noexcept nogil:
         """v, the fit, E, κ, F and the residual of Eq. (m), to first order, at the present θ and w."""
         cdef int i, n = self.width
-        cdef double one = 1.0, zero = 0.0, minus = -1.0, total, spread = 0.0, bernoulli = 0.0
+        cdef double total, spread = 0.0, bernoulli = 0.0
         self.n_evaluations += 1
-        self.unheard += <double>n * n
+        self.system.unheard += <double>n * n
         sigmoids(n, self.theta, self.w, self.m, self.most, self.v)
-        if self.has_root:
-            memcpy(self.e, &self.target[0], self.rows * sizeof(double))
-            dgemv("N", &self.rows, &n, &minus, <double *>&self.root[0, 0], &self.rows, self.v, &ONE, &one, self.e, &ONE)
-            dgemv("T", &self.rows, &n, &one, <double *>&self.root[0, 0], &self.rows, self.e, &ONE, &zero, self.c, &ONE)
-            total = self.floor + ddot(&self.rows, self.e, &ONE, self.e, &ONE)
-        else:
-            memcpy(self.c, &self.b[0], n * sizeof(double))
-            dgemv("N", &n, &n, &minus, <double *>&self.gram[0, 0], &n, self.v, &ONE, &one, self.c, &ONE)
-            total = self.sigma2_y
-            for i in range(n):
-                total -= self.v[i] * (self.b[i] + self.c[i])
+        if self.by_gram:
+            total = self.residual_by_gram()
+            self.by_gram = not self.has_root or total > PLENTY * self.squares
+        if not self.by_gram:
+            total = self.residual_by_root()
         left_over(
             n, self.ridge, &self.chi[0], self.gamma, self.theta, self.m, self.w, self.v, self.c, self.R, &spread,
             &bernoulli,
@@ -406,12 +387,33 @@ cdef class ConjugateDescent:
         self.residual = max(self.residual, self.w_residual)
         return True
 
+    cdef double residual_by_root(self) noexcept nogil:
+        """c = rootᵀe and the mean square of the residual e = target − root·v."""
+        cdef double one = 1.0, zero = 0.0, minus = -1.0
+        cdef double *root = <double *>&self.root[0, 0]
+        memcpy(self.e, &self.target[0], self.rows * sizeof(double))
+        dgemv("N", &self.rows, &self.width, &minus, root, &self.rows, self.v, &ONE, &one, self.e, &ONE)
+        dgemv("T", &self.rows, &self.width, &one, root, &self.rows, self.e, &ONE, &zero, self.c, &ONE)
+        return self.floor + ddot(&self.rows, self.e, &ONE, self.e, &ONE)
+
+    cdef double residual_by_gram(self) noexcept nogil:
+        """The same as c = b − χv and ⟨y²⟩ − v·(b + c), of which rounding leaves less."""
+        cdef int i
+        cdef double one = 1.0, minus = -1.0, total = self.squares
+        memcpy(self.c, &self.b[0], self.width * sizeof(double))
+        dgemv(
+            "N", &self.width, &self.width, &minus, <double *>&self.gram[0, 0], &self.width, self.v, &ONE, &one, self.c, &ONE
+        )
+        for i in range(self.width):
+            total -= self.v[i] * (self.b[i] + self.c[i])
+        return total
+
     # ---- linear systems ------------------------------------------------------------------------------------
 
     cdef bint linearise(self) noexcept nogil:
         """Newton's system; False where E's part is not that of a minimum."""
         cdef int i, p
-        cdef double s, lost = 0.0, h = 0.0
+        cdef double scale, inverse, z, unit, lost = 0.0, h = 0.0
         slopes(
             self.width, self.ridge, self.kappa, &self.chi[0], self.gamma, self.theta, self.m, self.w, self.slope,
             self.q, self.t, &lost, &h, &self.promised,
@@ -423,123 +425,33 @@ cdef class ConjugateDescent:
             self.stiffness, self.h = (self.noise / self.kappa - lost) / (2.0 * self.kappa), h / (2.0 * self.kappa)
         if self.stiffness <= 0.0:
             return False
-        self.engage(self.slope, min(max(FOCUS * self.residual, ENGAGED), MOST_ENGAGED))
-        for p in range(self.n_engaged):
-            i, s = self.engaged[p], self.scale[p]
-            self.z[p] = self.q[i] / s if s > 0.0 else 0.0
-            self.r[p] = s * self.R[i] + (self.t[i] / s if s > 0.0 else 0.0) + self.z[p] * self.h / self.stiffness
+        unit = 1.0 / sqrt(self.stiffness)
+        self.system.engage(self.slope, min(max(FOCUS * self.residual, ENGAGED), MOST_ENGAGED), self.ridge)
+        for p in range(self.system.n_engaged):
+            i, scale = self.system.engaged[p], self.system.scale[p]
+            inverse = self.system.norm[i] / scale if scale > 0.0 else 0.0
+            z = self.q[i] * inverse
+            self.system.z[p] = <float>(z * unit)
+            self.right[p] = scale / self.system.norm[i] * self.R[i] + self.t[i] * inverse + z * self.h / self.stiffness
         return True
 
     cdef bint find_w(self) noexcept nogil:
         """w for the present m, jointly, and an evaluation with them; θ stays."""
         cdef int i, p
-        self.stiffness = 1.0
-        self.engage(self.m, JOINT)
-        for p in range(self.n_engaged):
-            self.z[p] = 0.0
-            self.r[p] = self.scale[p] * self.R[self.engaged[p]]
-        if not self.solve(ACCURATE_W, W_OF_F / (2.0 * self.kappa)):
+        self.system.engage(self.m, JOINT, self.ridge)
+        for p in range(self.system.n_engaged):
+            i = self.system.engaged[p]
+            self.system.z[p] = 0.0
+            self.right[p] = sqrt(self.m[i] / ((1.0 + self.ridge) * self.chi[i])) * self.R[i]
+        self.system.solve(self.right, ACCURATE_W, W_OF_F / (2.0 * self.kappa))
+        if not self.system.convex:
             return False
-        self.respond()
+        self.respond(self.change)
         for i in range(self.width):
-            self.w[i] += self.image[i] / ((1.0 + self.ridge) * self.chi[i])
+            self.w[i] += self.change[i] / ((1.0 + self.ridge) * self.chi[i])
         return self.evaluate()
 
-    cdef void engage(self, const double *weight, double least) noexcept nogil:
-        """Let the features with a weight take part, and scale them; a matrix that serves is not gathered again."""
-        cdef int i, p, n = 0, known = 0
-        cdef double d, w
-        for i in range(self.width):
-            n += weight[i] > least
-        for p in range(self.n_engaged):
-            known += weight[self.engaged[p]] > least
-        if known < n or self.n_engaged > IDLE * n + 8:
-            self.gather(weight, least, n)
-        for p in range(self.n_engaged):
-            i = self.engaged[p]
-            d, w = (1.0 + self.ridge) * self.chi[i], weight[i]
-            self.scale[p], self.rest[p] = sqrt(w / d), 1.0 - w * self.chi[i] / d
-
-    cdef void gather(self, const double *weight, double least, int n) noexcept nogil:
-        """The Gram matrix of the n features with a weight, or of all."""
-        cdef int i, j, p = 0
-        cdef bint all_of_them = 4 * n > 3 * self.width  # to gather most of a matrix takes longer than to use it
-        cdef const double *row
-        for i in range(self.width):
-            if all_of_them or weight[i] > least:
-                self.engaged[p] = i
-                p += 1
-        self.n_engaged = p
-        self.block = &self.gram[0, 0]
-        if all_of_them:
-            return
-        self.block = &self.gathered[0]
-        for p in range(n):
-            row = &self.gram[self.engaged[p], 0]
-            for j in range(n):
-                self.gathered[p * n + j] = row[self.engaged[j]]
-
-    cdef bint solve(self, double accuracy, double most) noexcept nogil:
-        """Conjugate gradients for the scaled system; False where they meet a direction without positive curvature.
-
-        They end when what is left is so much smaller than at first, and its squares are not above ``most``.
-        """
-        cdef int n = self.n_engaged, steps
-        cdef double squares, before, curvature
-        memset(self.x, 0, n * sizeof(double))
-        memcpy(self.direction, self.r, n * sizeof(double))
-        squares = ddot(&n, self.r, &ONE, self.r, &ONE)
-        most = min(most, accuracy * accuracy * squares)
-        for steps in range(min(n, MOST_STEPS)):
-            if squares <= most:
-                break
-            curvature = self.apply()
-            if not curvature > 0.0:
-                self.left = squares
-                return False
-            self.promised += 2.0 * self.kappa * squares * squares / curvature
-            before = squares
-            squares = advance(n, squares / curvature, self.direction, self.applied, self.x, self.r)
-            turn(n, squares / before, self.r, self.direction)
-        return True
-
-    cdef double apply(self) noexcept nogil:
-        """The scaled matrix times the direction; the curvature along it."""
-        cdef int n = self.n_engaged
-        cdef double one = 1.0, zero = 0.0, along
-        self.unheard += <double>n * n
-        along = scaled(n, self.scale, self.z, self.direction, self.side) / self.stiffness
-        if self.by_root():
-            self.through_root(1.0, 0.0, self.applied)
-        else:
-            dgemv("N", &n, &n, &one, <double *>self.block, &n, self.side, &ONE, &zero, self.applied, &ONE)
-        return curvature_of(n, along, self.scale, self.rest, self.z, self.direction, self.applied)
-
-    cdef void respond(self) noexcept nogil:
-        """The image: R less what the engaged features' dv = √(weight/d) x takes from the others' c."""
-        cdef int p, n = self.width
-        cdef double one = 1.0, minus = -1.0, change
-        memcpy(self.image, self.R, n * sizeof(double))
-        for p in range(self.n_engaged):
-            self.side[p] = self.scale[p] * self.x[p]
-            self.image[self.engaged[p]] += self.chi[self.engaged[p]] * self.side[p]
-        if self.n_engaged < n:
-            for p in range(self.n_engaged):
-                change = -self.side[p]
-                daxpy(&n, &change, <double *>&self.gram[self.engaged[p], 0], &ONE, self.image, &ONE)
-        elif self.by_root():
-            self.through_root(-1.0, 1.0, self.image)
-        else:
-            dgemv("N", &n, &n, &minus, <double *>&self.gram[0, 0], &n, self.side, &ONE, &one, self.image, &ONE)
-
-    cdef bint by_root(self) noexcept nogil:
-        """Whether χ is multiplied by two products with its root: where all are engaged, and there are few rows."""
-        return self.has_root and self.n_engaged == self.width and 2 * self.rows < self.width
-
-    cdef void through_root(self, double factor, double keep, double *out) noexcept nogil:
-        """out = factor·χ·side + keep·out."""
-        cdef int n = self.width
-        cdef double one = 1.0, zero = 0.0
-        cdef double *root = <double *>&self.root[0, 0]
-        dgemv("N", &self.rows, &n, &one, root, &self.rows, self.side, &ONE, &zero, self.fit, &ONE)
-        dgemv("T", &self.rows, &n, &factor, root, &self.rows, self.fit, &ONE, &keep, out, &ONE)
+    cdef void respond(self, double *image) noexcept nogil:
+        """R less what the engaged features' change of v takes from the others' c."""
+        memcpy(image, self.R, self.width * sizeof(double))
+        self.system.subtract_response(image)

@@ -25,14 +25,17 @@ from garrote._conjugate cimport AT_REST, LOST, ConjugateDescent
 
 import numpy as np
 
+from garrote import limits
+
 cdef int ONE = 1
-cdef double NOISE_FLOOR = 1e-20
-cdef double THETA_MAX = 500.0
-cdef double DECIDED = 1e-4
-cdef double TRUST = 8.0
+cdef double NOISE_FLOOR = limits.NOISE_FLOOR
+cdef double THETA_MAX = limits.THETA_MAX
+cdef double DECIDED = limits.DECIDED
+cdef double SURE = limits.SURE
+cdef double TRUST = limits.TRUST
+cdef double ROUNDING = limits.ROUNDING
+cdef double LOST_DIGITS = limits.LOST_DIGITS
 cdef double SHORTEST_STEP = 1e-4
-cdef double ROUNDING = 1e-13
-cdef double LOST_DIGITS = 2.2e-15
 #: A linear system is solved when so little of its right side is left, relative to its terms.
 cdef double ACCURATE = 1e-13
 cdef double TWO_PI = 6.283185307179586
@@ -52,8 +55,6 @@ cdef double CG_ACCURACY = 1e-4
 #: The largest change of θ along a direction of negative curvature.
 cdef double ESCAPE = 2.0
 cdef double SHORTEST_ESCAPE = 0.05
-#: With a larger |θ| a feature is decided: its m(1 − m) is below DECIDED.
-cdef double SURE = 9.3
 #: A visit to the weak features may be the last when the next one, by how fast they shrink, would change m by less than
 #: this fraction of the tolerance.
 cdef double FORESEEN = 0.25
@@ -198,7 +199,7 @@ cdef class BlockDescent:
                 self.converged = True
                 break
             self.n_iter += 1
-            self.conjugate.unheard += (
+            self.conjugate.system.unheard += (
                 <double>self.n_strong * self.n_strong * self.n_strong + <double>self.width * self.width
             )
             self.conjugate.hear()

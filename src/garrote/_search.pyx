@@ -14,7 +14,7 @@ from garrote._exchange cimport Best, BlockScreen
 
 import numpy as np
 
-from garrote import energy, exchange, ladder, search
+from garrote import exchange, ladder, limits, search
 
 cdef double FORESIGHT = search.FORESIGHT
 cdef double JUMP = search.JUMP
@@ -37,7 +37,7 @@ cdef int PAIRED = ladder.PAIRED
 cdef double COPIES = ladder.COPIES
 cdef double MOST_AGAINST = ladder.MOST_AGAINST
 cdef double LOWER = ladder.LOWER
-cdef double INTERPOLATED = energy.INTERPOLATED
+cdef double INTERPOLATED = limits.INTERPOLATED
 
 BRANCHES = ("up", "down", "neighbour", "exchange")
 cdef enum:
@@ -108,7 +108,7 @@ cdef class BlockSearch:
         self.n_samples, self.sigma2_y = descent.n_samples, descent.sigma2_y
         descent.model(ridge, beta)
         self.prior, self.start, self.start_w = np.empty((3, width))
-        self.touched = np.zeros(width, dtype=np.uint8)
+        self.touched, self.selection = np.zeros((2, width), dtype=np.uint8)
         self.state = np.empty((n_gammas, ROWS * width))
         self.above, self.beyond = np.empty((2, ROWS * width))
         self.energy, self.noise, self.residual, self.up, self.down = np.zeros((5, n_gammas))
@@ -295,7 +295,6 @@ cdef class BlockSearch:
             highest = <int>fmax(most, fmin(fmin(most + CASCADE, HIGHEST), self.most_selected))
         self.rungs = np.zeros((highest + 1, self.width), dtype=np.uint8)
         self.climbed = np.empty((highest + 1, self.width), dtype=np.uint8)
-        self.selection = np.empty(self.width, dtype=np.uint8)
         self.rung_energy = np.full(highest + 1, INFINITY)
         self.rung_energy[0] = 0.5 * self.n_samples * log(self.sigma2_y)
         with nogil:
@@ -467,9 +466,11 @@ cdef class BlockSearch:
 
     cdef int count_selection(self, int k) except -1 nogil:
         """How often the selection of the k-th point was looked at, this time included."""
-        cdef int count
+        cdef int i, count
+        for i in range(self.width):
+            self.selection[i] = self.row(k, THETA)[i] > 0.0
         with gil:
-            selection = (np.asarray(self.state[k, : self.width]) > 0.0).tobytes()
+            selection = (<const char *>&self.selection[0])[: self.width]
             count = self.swapped[selection] = self.swapped.get(selection, 0) + 1
         return count
 

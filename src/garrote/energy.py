@@ -30,22 +30,11 @@ from scipy.special import expit
 
 from garrote.arrays import Array, Index
 from garrote.block import Block
+from garrote.limits import DECIDED, NOISE_FLOOR, THETA_MAX
 
 #: Features whose inclusions sum to less than this leave the linear system; they enter E to first order,
 #: so the error in F is of the order of its square.
 NEGLIGIBLE_MASS = 1e-7
-
-#: 1/β never falls below this fraction of σ_y²: there, the residual is rounding error. F goes on smoothly, with β fixed.
-NOISE_FLOOR = 1e-20
-
-#: A fit that leaves less than this fraction of σ_y² interpolates y: F → −∞ there, and lowest F means nothing.
-INTERPOLATED = 1e-10
-
-#: |θ| beyond which m is 0 or 1 in double precision and θ carries no information.
-THETA_MAX = 500.0
-
-#: Features with m(1 − m) below this are decided: Newton's step is the fixed-point step for them, to that accuracy.
-DECIDED = 1e-4
 
 
 @dataclass(slots=True)

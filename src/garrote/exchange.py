@@ -22,7 +22,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from garrote._loops import COMPILED, BlockScreen
 from garrote.arrays import Array, Index
 from garrote.block import Block
-from garrote.energy import NOISE_FLOOR
+from garrote.limits import NOISE_FLOOR
 
 #: A move is worth solving when its screened F is at most this far above the present one (the solve will lower it).
 SLACK = 1.0

@@ -18,8 +18,8 @@ import numpy as np
 
 from garrote.arrays import Array, Index
 from garrote.block import Block
-from garrote.energy import INTERPOLATED
 from garrote.exchange import MOVES, screened, switched
+from garrote.limits import INTERPOLATED
 
 #: θ of features that are in the model for certain: where the noise is low, 1 − m counts.
 CERTAIN = 30.0

@@ -11,20 +11,11 @@ import numpy as np
 from garrote._loops import COMPILED
 from garrote.arrays import Array
 from garrote.block import Block
-from garrote.energy import NOISE_FLOOR, Energy, FactorizedEnergy, Penalty, evaluate, newton_step
-
-#: Largest change of a feature's θ in one Newton step; beyond it the quadratic model means nothing.
-TRUST = 8.0
+from garrote.energy import Energy, FactorizedEnergy, Penalty, evaluate, newton_step
+from garrote.limits import LOST_DIGITS, NOISE_FLOOR, ROUNDING, TRUST
 
 #: A descent that needs a shorter step than this has reached the rounding error of F.
 SHORTEST_STEP = 1e-4
-
-#: Relative accuracy of F; where a difference is smaller, the smaller residual decides.
-ROUNDING = 1e-13
-
-#: Relative accuracy of the residual y − x·v, in units of σ_y. The compiled descent takes the strong features' part out
-#: of it and puts it back in, at 1.1e-16 each, at each of ten visits to the weak features; then it begins anew from y.
-LOST_DIGITS = 2.2e-15
 
 
 @dataclass(slots=True)

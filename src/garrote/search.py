@@ -21,9 +21,10 @@ import numpy as np
 
 from garrote._loops import COMPILED
 from garrote.arrays import Array, Index
-from garrote.energy import INTERPOLATED, Energy
+from garrote.energy import Energy
 from garrote.exchange import moves
 from garrote.ladder import ladder
+from garrote.limits import INTERPOLATED
 from garrote.minimise import Descent, Rival
 from garrote.problem import Problem
 from garrote.workingset import Found, Model, WorkingSet

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from garrote.arrays import Array, Index
 from garrote.checks import as_floats, check_count, check_number, check_prior_log_odds
-from garrote.energy import NOISE_FLOOR, THETA_MAX
+from garrote.limits import NOISE_FLOOR, THETA_MAX
 from garrote.minimise import Descent
 from garrote.problem import Problem, as_problem
 from garrote.summary import Summary, summarise_solution

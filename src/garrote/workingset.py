@@ -23,7 +23,8 @@ from scipy.special import expit, logit
 from garrote.arrays import Array, Index
 from garrote.background import Background, BackgroundLike, Correlations, DiffuseBackground, Look, Outside
 from garrote.block import Block, Columns
-from garrote.energy import NOISE_FLOOR, Penalty
+from garrote.energy import Penalty
+from garrote.limits import NOISE_FLOOR
 from garrote.minimise import Descent, Rival, minimise
 from garrote.partners import Partners
 from garrote.problem import Problem, Samples

@@ -1,0 +1,43 @@
+# cython: language_level=3
+"""The linear systems of a descent as _conjugate.pyx sees them; their methods are explained in _system.pyx."""
+
+cimport cython
+
+
+@cython.final
+cdef class EngagedSystem:
+    cdef:
+        int width, rows
+        bint has_root
+        float[:, ::1] correlation  # of all features
+        float[::1, :] root  # with columns of length one, where it is of use
+        double[::1] norm  # √χ_ii
+        int[::1] engaged
+        int n_engaged
+        float[::1] gathered
+        const float *block  # the engaged features' correlations
+        float[::1] memory
+        float *scale  # of the engaged features, like all below
+        float *rest
+        float *z
+        float *x
+        float *r
+        float *direction
+        float *applied
+        float *side
+        float *sums  # of all features
+        float *fit
+        double size  # of the right side, in units of which r and x are
+        bint convex  # whether conjugate gradients met no direction of negative curvature
+        double gain  # twice what the quadratic form loses by x
+        double left  # squares of what they left of the right side
+        double unheard  # operations since someone looked whether a signal came
+
+        void engage(self, const double *weight, double least, double ridge) noexcept nogil
+        void gather(self, const double *weight, double least, int n) noexcept nogil
+        void solve(self, const double *right, double accuracy, double most) noexcept nogil
+        void go_on(self, double times, double most) noexcept nogil
+        float apply(self) noexcept nogil
+        void subtract_response(self, double *image) noexcept nogil
+        bint by_root(self) noexcept nogil
+        void through_root(self, float *out) noexcept nogil

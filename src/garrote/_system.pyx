@@ -1,0 +1,178 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The linear systems of a descent by conjugate gradients, over the features that take part in a step.
+
+Every system is (1 + S (C − 1) S − z zᵀ) x = r, with the features' correlations C and S² = weight/(1 + λ): its diagonal
+is one before z, whatever the weights are. It is solved in single precision, which is half the memory to read and twice as many
+numbers at once. That limits a step's accuracy to about six digits, and not that of the descent, whose equations are
+evaluated in double precision. Nothing can overflow, for C and S are at most one and the right side is taken to have length one.
+"""
+
+cimport cython
+from libc.math cimport sqrt
+from libc.string cimport memcpy, memset
+from scipy.linalg.cython_blas cimport sgemv, ssymv
+
+import numpy as np
+
+cdef extern from "_vectors.h" nogil:
+    void in_single(int n, double factor, const double *x, const double *factors, float *out)
+    void gather_rows(int n, int stride, const int *chosen, const float *A, float *out)
+    void symmetric_product(int n, const float *A, const float *x, float *out)
+    void sum_rows(int width, int n, const int *chosen, const float *A, const float *x, float *out)
+    float scaled(int n, const float *scale, const float *z, const float *direction, float *side)
+    float curvature_of(
+        int n, float along, const float *scale, const float *rest, const float *z, const float *direction,
+        float *applied,
+    )
+    float advance(int n, float length, const float *direction, const float *applied, float *x, float *r)
+    void turn(int n, float factor, const float *r, float *direction)
+
+cdef int ONE = 1
+#: Engaged features are chosen anew when there are so many times too many.
+cdef double IDLE = 1.25
+#: Steps of conjugate gradients at most.
+cdef int MOST_STEPS = 200
+#: What single precision can attain, relative to the right side.
+cdef double FINEST = 1e-6
+#: Up to so many features BLAS takes longer to begin than to multiply.
+cdef int SMALL = 128
+
+
+@cython.final
+cdef class EngagedSystem:
+    """The engaged features, their correlations, and what conjugate gradients need."""
+
+    def __init__(self, root, gram, chi):
+        cdef int i, width = len(chi)
+        cdef const double[:, ::1] products = gram
+        cdef const double[::1, :] columns
+        cdef const double[::1] inverse
+        cdef float *start
+        self.width, self.rows = width, 0 if root is None else root.shape[0]
+        self.norm = np.sqrt(chi)
+        inverse = 1.0 / np.asarray(self.norm)  # powers of two in the units of X change no digit
+        self.correlation = np.empty((width, width), dtype=np.float32)
+        for i in range(width):
+            in_single(width, inverse[i], &products[i, 0], &inverse[0], &self.correlation[i, 0])
+        self.has_root = 0 < 2 * self.rows < width
+        if self.has_root:
+            self.root, columns = np.empty((self.rows, width), dtype=np.float32, order="F"), root
+            for i in range(width):
+                in_single(self.rows, inverse[i], &columns[0, i], NULL, &self.root[0, i])
+        self.engaged = np.empty(width, dtype=np.intc)
+        self.gathered = np.empty((3 * width // 4) ** 2 + 1, dtype=np.float32)
+        self.memory = np.empty(9 * width + self.rows, dtype=np.float32)
+        start = &self.memory[0]
+        self.scale, self.rest, self.z, self.x = start, start + width, start + 2 * width, start + 3 * width
+        start += 4 * width
+        self.r, self.direction, self.applied = start, start + width, start + 2 * width
+        self.side, self.sums, self.fit = start + 3 * width, start + 4 * width, start + 5 * width
+
+    cdef void engage(self, const double *weight, double least, double ridge) noexcept nogil:
+        """Let the features with a weight take part, and scale them; a matrix that serves is not gathered again."""
+        cdef int i, p, n = 0, known = 0
+        cdef double w
+        for i in range(self.width):
+            n += weight[i] > least
+        for p in range(self.n_engaged):
+            known += weight[self.engaged[p]] > least
+        if known < n or self.n_engaged > IDLE * n + 8:
+            self.gather(weight, least, n)
+        for p in range(self.n_engaged):
+            w = weight[self.engaged[p]] / (1.0 + ridge)
+            self.scale[p], self.rest[p] = <float>sqrt(w), <float>(1.0 - w)
+
+    cdef void gather(self, const double *weight, double least, int n) noexcept nogil:
+        """The correlations of the n features with a weight, or of all."""
+        cdef int i, p = 0
+        cdef bint all_of_them = 4 * n > 3 * self.width  # to gather most of a matrix takes longer than to use it
+        for i in range(self.width):
+            if all_of_them or weight[i] > least:
+                self.engaged[p] = i
+                p += 1
+        self.n_engaged = p
+        self.block = &self.correlation[0, 0]
+        if not all_of_them:
+            self.block = &self.gathered[0]
+            gather_rows(n, self.width, &self.engaged[0], &self.correlation[0, 0], &self.gathered[0])
+
+    cdef void solve(self, const double *right, double accuracy, double most) noexcept nogil:
+        """Conjugate gradients, until what is left is so much smaller than the right side and its squares not above ``most``.
+
+        They end, too, where they meet a direction without positive curvature.
+        """
+        cdef int p, n = self.n_engaged, steps
+        cdef double squares = 0.0, before, curvature, gain = 0.0
+        for p in range(n):
+            squares += right[p] * right[p]
+        memset(self.x, 0, n * sizeof(float))
+        self.size, self.convex, self.gain, self.left = sqrt(squares), True, 0.0, squares
+        if not squares > 0.0:
+            return
+        for p in range(n):
+            self.r[p] = self.direction[p] = <float>(right[p] / self.size)
+        most = min(most / squares, max(accuracy, FINEST) ** 2)
+        squares = 1.0
+        for steps in range(min(n, MOST_STEPS)):
+            if squares <= most:
+                break
+            curvature = self.apply()
+            if not curvature > 0.0:
+                self.convex = False
+                break
+            gain += squares * squares / curvature
+            before = squares
+            squares = advance(n, squares / curvature, self.direction, self.applied, self.x, self.r)
+            turn(n, squares / before, self.r, self.direction)
+        self.gain, self.left = gain * self.size * self.size, squares * self.size * self.size
+
+    cdef void go_on(self, double times, double most) noexcept nogil:
+        """From x along the last direction: so many times the step that has the curvature one, but at most so far."""
+        cdef int p, n = self.n_engaged
+        cdef double squares = 0.0
+        cdef float length
+        for p in range(n):
+            squares += self.direction[p] * self.direction[p]
+        length = <float>min(times * self.left / (squares * self.size * self.size), most)
+        for p in range(n):
+            self.x[p] += length * self.direction[p]
+
+    cdef float apply(self) noexcept nogil:
+        """The matrix times the direction; the curvature along it."""
+        cdef int n = self.n_engaged
+        cdef float one = 1.0, zero = 0.0, along
+        self.unheard += <double>n * n
+        along = scaled(n, self.scale, self.z, self.direction, self.side)
+        if self.by_root():
+            self.through_root(self.applied)
+        elif n <= SMALL:
+            symmetric_product(n, self.block, self.side, self.applied)
+        else:
+            ssymv("L", &n, &one, <float *>self.block, &n, self.side, &ONE, &zero, self.applied, &ONE)
+        return curvature_of(n, along, self.scale, self.rest, self.z, self.direction, self.applied)
+
+    cdef void subtract_response(self, double *image) noexcept nogil:
+        """Take from ``image``, of every feature, what the others' change of v = S x/√χ_ii takes from its c."""
+        cdef int i, p, n = self.width
+        for p in range(self.n_engaged):
+            self.side[p] = self.scale[p] * self.x[p]
+        if self.by_root():
+            self.through_root(self.sums)
+        else:
+            sum_rows(n, self.n_engaged, &self.engaged[0], &self.correlation[0, 0], self.side, self.sums)
+        for p in range(self.n_engaged):
+            self.sums[self.engaged[p]] -= self.side[p]
+        for i in range(n):
+            image[i] -= self.size * self.norm[i] * self.sums[i]
+
+    cdef bint by_root(self) noexcept nogil:
+        """Whether C is multiplied by two products with its root: where all are engaged, and there are few rows."""
+        return self.has_root and self.n_engaged == self.width
+
+    cdef void through_root(self, float *out) noexcept nogil:
+        """out = C·side."""
+        cdef int n = self.width
+        cdef float one = 1.0, zero = 0.0
+        cdef float *root = &self.root[0, 0]
+        sgemv("N", &self.rows, &n, &one, root, &self.rows, self.side, &ONE, &zero, self.fit, &ONE)
+        sgemv("T", &self.rows, &n, &one, root, &self.rows, self.fit, &ONE, &zero, out, &ONE)
