@@ -1,6 +1,8 @@
 """An interrupted function returns, and an interrupted fit leaves the estimator as it was: unfitted, or fully fitted."""
 
 import random
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -22,6 +24,7 @@ from garrote import (
 )
 from garrote.comparators import gibbs
 from garrote.datasets import sparse_regression
+from garrote.interrupts import kept_from_workers
 
 SOURCE = str(Path(garrote.__file__).parent)
 
@@ -162,3 +165,27 @@ def test_threads_of_an_interrupted_sampler_end(monkeypatch):
     made = len(sweeps)
     time.sleep(0.1)
     assert len(sweeps) == made
+
+
+def test_workers_do_not_hear_ctrl_c():
+    """Their tracebacks would bury what the command says; it ends them itself."""
+    before = signal.getsignal(signal.SIGINT)
+    command = [sys.executable, "-c", "import signal; print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)"]
+    with kept_from_workers():
+        inside = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert inside.stdout.strip() == "True"
+    assert signal.getsignal(signal.SIGINT) is before
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "False"
+
+
+def test_other_threads_leave_ctrl_c_as_it_is():
+    ignored = []
+
+    def inside():
+        with kept_from_workers():
+            ignored.append(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)
+
+    thread = threading.Thread(target=inside)
+    thread.start()
+    thread.join()
+    assert ignored == [False]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from joblib import Parallel, delayed
 
 from garrote.arrays import Array, Index, Split
 from garrote.design import Design
+from garrote.interrupts import kept_from_workers
 from garrote.path import Path, trace
 from garrote.problem import Samples
 from garrote.restarts import NONE, Restarts
@@ -55,9 +57,12 @@ def validation_errors(
     known = watch.begin(len(splits), identity, (len(ridges), len(gammas)))
     paths: list[list[Path]] = [[] for _ in splits]
     unknown = [k for k, errors in enumerate(known) if errors is None]
-    results = Parallel(n_jobs=n_jobs, return_as="generator" if watch.live else "list")(
-        delayed(_one_split)(samples, splits[k], gammas, ridges, prior_log_odds, whole_grid, restarts) for k in unknown
-    )
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator" if watch.live else "list")
+    with kept_from_workers() if watch.live else nullcontext():
+        results = parallel(
+            delayed(_one_split)(samples, splits[k], gammas, ridges, prior_log_odds, whole_grid, restarts)
+            for k in unknown
+        )
     for k, (errors, paths[k]) in zip(unknown, results, strict=True):
         known[k] = errors
         watch.done(k, errors)

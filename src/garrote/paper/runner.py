@@ -12,6 +12,7 @@ from time import process_time
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from threadpoolctl import threadpool_limits
 
+from garrote.interrupts import kept_from_workers
 from garrote.paper.item import Instance, Item, Report, Row, Settings
 from garrote.paper.store import Store
 
@@ -46,7 +47,9 @@ def _compute_all(name: str, missing: list[Instance], store: Store, n_jobs: int) 
     with parallel_config("loky", inner_max_num_threads=1), _progress(name, len(missing)) as step:
         n_processes = min(effective_n_jobs(n_jobs), len(missing))
         parallel = Parallel(n_jobs=n_processes, batch_size=1, return_as="generator_unordered")
-        for _ in parallel(delayed(compute)(instance, store) for instance in missing):
+        with kept_from_workers():
+            results = parallel(delayed(compute)(instance, store) for instance in missing)
+        for _ in results:
             step()
 
 
