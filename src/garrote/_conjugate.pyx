@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """The descent for all features of a Block at once, by conjugate gradients instead of factorisations.
 
-At a point (θ, w), with m = σ(θ), v = mw, κ = βn/2 and d = (1 + λ)χ_ii, F is known after two products with X. What is
-left over of the equations of a minimum is
+At a point (θ, w), with m = σ(θ), v = mw, κ = βn/2 and d = (1 + λ)χ_ii, F is known after two products with X, or
+one with χ. What is left over of the equations of a minimum is
 
     R_i = c_i + χ_ii v_i − d_i w_i     and     ρ_i = γ_i + κ d_i w_i² − θ_i,
 
@@ -13,9 +13,9 @@ and κ follows E. Their linearisation, with θ and w eliminated, is one symmetri
 with t = m(1−m) w ρ, q = ∂v/∂κ = m(1−m) d w³, z = d q/v′, s = (E/κ − Σ d w m q/v′)/(2κ), h = Σ d w m t/(2κ v′) and
 dκ = (z·dv + h)/s. Scaled by √(v′/d) its diagonal is one, whatever v′ is. Where F is convex it is positive definite:
 conjugate gradients solve it (:mod:`garrote._system`), over the *engaged* features whose v′ is not negligible, and the
-others follow. That is Newton's step. Where they meet a direction of negative curvature, the step goes on along it, off the saddle. Where that does
-not lower F, the step is that of Eq. (m), or a part of it that does, with w anew for the new m: the same system with m in the
-place of v′, without z and t.
+others follow. That is Newton's step. Where they meet a direction of negative curvature, the step goes on along it, off the
+saddle. Where that does not lower F, the step is that of Eq. (m), or a part of it that does, with w anew for the new m: the
+same system with m in the place of v′, without z and t.
 
 F never rises. Where conjugate gradients are of no use (columns that are almost copies, a fit that is almost exact) the
 descent is lost, and :mod:`garrote._descent` begins anew.
