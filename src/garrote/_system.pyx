@@ -10,7 +10,7 @@ evaluated in double precision. Nothing can overflow, for C and S are at most one
 cimport cython
 from libc.math cimport sqrt
 from libc.string cimport memcpy, memset
-from scipy.linalg.cython_blas cimport sgemv, ssymv
+from scipy.linalg.cython_blas cimport sgemv
 
 import numpy as np
 
@@ -34,8 +34,8 @@ cdef double IDLE = 1.25
 cdef int MOST_STEPS = 200
 #: What single precision can attain, relative to the right side.
 cdef double FINEST = 1e-6
-#: Up to so many features BLAS takes longer to begin than to multiply.
-cdef int SMALL = 128
+#: Up to so many features a plain loop is as fast as BLAS, and sooner begun.
+cdef int SMALL = 256
 
 
 @cython.final
@@ -148,7 +148,7 @@ cdef class EngagedSystem:
         elif n <= SMALL:
             symmetric_product(n, self.block, self.side, self.applied)
         else:
-            ssymv("L", &n, &one, <float *>self.block, &n, self.side, &ONE, &zero, self.applied, &ONE)
+            sgemv("N", &n, &n, &one, <float *>self.block, &n, self.side, &ONE, &zero, self.applied, &ONE)
         return curvature_of(n, along, self.scale, self.rest, self.z, self.direction, self.applied)
 
     cdef void subtract_response(self, double *image) noexcept nogil:
