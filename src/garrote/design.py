@@ -55,7 +55,7 @@ class Design(ABC):
 
     @abstractmethod
     def transpose_dot(self, r: Array) -> Array:
-        """Xᵀr for one vector or a few (n_samples × k), in float64: a pass over the whole matrix."""
+        """Xᵀr for one vector or a few (n_samples × k), as a new float64 array: a pass over the whole matrix."""
 
     @abstractmethod
     def columns(self, features: Index) -> Array:
