@@ -5,8 +5,9 @@ from scipy.special import logit
 
 from garrote.energy import Energy
 from garrote.minimise import Descent
+from garrote.points import Point
 from garrote.problem import Samples
-from garrote.search import Point, Search
+from garrote.search import Search
 from garrote.workingset import Found, Model
 
 

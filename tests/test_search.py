@@ -11,8 +11,9 @@ from scipy.special import expit
 from searches import Descents, found, one_in, random_search, search, several_in
 
 import garrote.search
+from garrote.points import Point
 from garrote.problem import Samples
-from garrote.search import Point, Search
+from garrote.search import Search
 from garrote.workingset import Model
 
 

@@ -12,8 +12,9 @@ import garrote.search
 from garrote import garrote_path
 from garrote.datasets import example2, sparse_regression
 from garrote.path import Path, trace
+from garrote.points import Point
 from garrote.problem import Samples
-from garrote.search import Point, Search
+from garrote.search import Search
 from garrote.workingset import Model, WorkingSet
 
 # ---- what is kept, and where the path ends -------------------------------------------------------------------------

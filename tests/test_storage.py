@@ -200,9 +200,10 @@ def test_transpose_dot_of_a_vector(stored):
     assert_allclose(result, X.T @ r, atol=10 * rtol)
 
 
-def test_transpose_dot_of_a_few_vectors(stored):
+@pytest.mark.parametrize("count", [3, 7])  # few are multiplied one by one
+def test_transpose_dot_of_several_vectors(stored, count):
     X_design, X, rtol = stored
-    r = np.random.default_rng(1).standard_normal((30, 3))
+    r = np.random.default_rng(1).standard_normal((30, count))
     assert_allclose(X_design.transpose_dot(r), X.T @ r, atol=10 * rtol)
 
 

@@ -14,10 +14,10 @@ from garrote._exchange cimport Best, BlockScreen
 
 import numpy as np
 
-from garrote import exchange, ladder, limits, search
+from garrote import exchange, ladder, limits, points, search
 
 cdef double FORESIGHT = search.FORESIGHT
-cdef double JUMP = search.JUMP
+cdef double JUMP = points.JUMP
 cdef double DIFFUSE = search.DIFFUSE
 cdef double UNDECIDED = search.UNDECIDED
 cdef int MANY_UNDECIDED = search.MANY_UNDECIDED
@@ -196,6 +196,12 @@ cdef class BlockSearch:
             self.n_selected, self.strong_mass, self.weak_mass = selected, strong, weak
         return selected > self.most_selected or weak > fmax(strong, DIFFUSE * self.n_samples)
 
+    cdef void select(self, int k) noexcept nogil:
+        """The k-th point's selection as the present one."""
+        cdef int i
+        for i in range(self.width):
+            self.selection[i] = self.row(k, THETA)[i] > 0.0
+
     cdef bint undecided(self, int k) noexcept nogil:
         cdef int i, selected = 0, not_out = 0
         cdef const double *m = self.row(k, M)
@@ -303,10 +309,8 @@ cdef class BlockSearch:
 
     cdef int find_rungs(self, int top, int highest) except -1 nogil:
         """The best selections of every size."""
-        cdef int i
         self.set_prior(0.0)
-        for i in range(self.width):
-            self.selection[i] = self.row(top, THETA)[i] > 0.0
+        self.select(top)
         self.n_climbed = 0
         self.climb_from_selection(0, False)
         self.climb_from_selection(highest, True)
@@ -466,9 +470,8 @@ cdef class BlockSearch:
 
     cdef int count_selection(self, int k) except -1 nogil:
         """How often the selection of the k-th point was looked at, this time included."""
-        cdef int i, count
-        for i in range(self.width):
-            self.selection[i] = self.row(k, THETA)[i] > 0.0
+        cdef int count
+        self.select(k)
         with gil:
             selection = (<const char *>&self.selection[0])[: self.width]
             count = self.swapped[selection] = self.swapped.get(selection, 0) + 1

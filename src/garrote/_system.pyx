@@ -2,14 +2,14 @@
 """The linear systems of a descent by conjugate gradients, over the features that take part in a step.
 
 Every system is (1 + S (C − 1) S − z zᵀ) x = r, with the features' correlations C and S² = weight/(1 + λ): its diagonal
-is one before z, whatever the weights are. It is solved in single precision, which is half the memory to read and twice as many
-numbers at once. That limits a step's accuracy to about six digits, and not that of the descent, whose equations are
-evaluated in double precision. Nothing can overflow, for C and S are at most one and the right side is taken to have length one.
+is one before z, whatever the weights are. It is solved in single precision, which is half the memory to read and twice as
+many numbers at once. That limits a step's accuracy to about six digits, and not that of the descent, whose equations are
+evaluated in double precision. C is at most one, and the right side is taken to have length one, so nothing overflows.
 """
 
 cimport cython
 from libc.math cimport sqrt
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 from scipy.linalg.cython_blas cimport sgemv
 
 import numpy as np

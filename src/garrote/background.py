@@ -54,6 +54,10 @@ class Correlations:
         z[self._inside(part)] = 0.0
         return z
 
+    def weight(self, features: slice | Index) -> Array | None:
+        """exp(prior log odds) of some features; None for one each."""
+        return None if self.prior_log_odds is None else np.exp(np.minimum(self.prior_log_odds[features], 700.0))
+
     def likeliest(self, kappa: float, above: float, most: int) -> Index:
         """The outside features with κz² + prior log odds above a bound, or so many of them that have the most."""
 
@@ -80,19 +84,16 @@ class Outside:
 
     @classmethod
     def of(cls, each: Correlations) -> Outside:
-        slabs, odds = feature_slabs(len(each.c)), each.prior_log_odds
+        slabs = feature_slabs(len(each.c))
         largest_z = max(float(each.z(part).max()) for part in slabs)
         width = max(largest_z, np.finfo(np.float64).tiny) / (BINS - 0.5)  # the largest z is a centre
-        counts = np.zeros(BINS)
+        counts, heaviest = np.zeros(BINS), 0.0
         for part in slabs:
-            weight = None if odds is None else np.exp(np.minimum(odds[part], 700.0))
+            weight = each.weight(part)
             counts += np.bincount((each.z(part) / width).astype(np.intp), weight, BINS)
-        if odds is None:
-            counts[0] -= len(each.inside)
-            heaviest = 1.0
-        else:
-            counts[0] -= np.exp(np.minimum(odds[each.inside], 700.0)).sum()
-            heaviest = math.exp(min(float(odds.max()), 700.0))
+            heaviest = max(heaviest, 1.0 if weight is None else float(weight.max()))
+        inside = each.weight(each.inside)
+        counts[0] -= len(each.inside) if inside is None else inside.sum()
         filled = np.flatnonzero(counts > 0.0)
         centres = np.asarray(width * (filled + 0.5))
         return cls(each, centres, centres**2, counts[filled], heaviest, float(counts[filled].sum()))

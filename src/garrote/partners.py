@@ -58,13 +58,11 @@ class Partners:
         for start in range(0, sums.shape[1], at_once):
             product = self.samples.correlations(sums[:, start : start + at_once])
             product[inside] = 0.0
-            for column in product.T:
-
-                def correlation(part: slice, column: Array = column) -> Array:
-                    return np.abs(column[part]) * self.inverse_norm[part]
-
-                found.append(largest(correlation, len(column), most))
+            found += [self._most_correlated(column, most) for column in product.T]
         return np.setdiff1d(np.concatenate(found), inside)
+
+    def _most_correlated(self, product: Array, most: int) -> Index:
+        return largest(lambda part: np.abs(product[part]) * self.inverse_norm[part], len(product), most)
 
     def _signed_sums(self, features: Index) -> Array:
         """Sums of some of the columns each, with random signs; of one or two, themselves."""

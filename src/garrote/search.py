@@ -14,18 +14,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from garrote._loops import COMPILED
-from garrote.arrays import Array, Index
+from garrote.arrays import Array
 from garrote.energy import Energy
 from garrote.exchange import moves
 from garrote.ladder import ladder
 from garrote.limits import INTERPOLATED
 from garrote.minimise import Descent, Rival
+from garrote.points import Point, Start
 from garrote.problem import Problem
 from garrote.workingset import Found, Model, WorkingSet
 
@@ -53,9 +53,6 @@ MANY_UNDECIDED = 50
 #: The best selections of each size are looked for up to this size.
 HIGHEST = 64
 
-#: From one γ to the next, θ of a feature that jumps in or out changes by more than this.
-JUMP = 4.0
-
 #: θ is foreseen to change by so much at most from one γ to the next.
 FORESIGHT = 2.0
 
@@ -68,50 +65,6 @@ UNSEEN = 1.0
 #: F must drop by this to count as another solution; with a working set it is known less exactly.
 LOWER = 1e-7
 LOWER_OF_WORKING_SET = 1e-3
-
-
-class Start(NamedTuple):
-    """Where a descent begins."""
-
-    theta: Array
-    w: Array | None
-
-
-@dataclass(slots=True, eq=False)
-class Point:
-    """A solution on the way: where a descent at the k-th γ ended."""
-
-    found: Found
-    branch: str
-    _selected: Index | None = field(init=False, default=None)
-
-    @property
-    def selected(self) -> Index:
-        """Positions in the working set of the features with m > ½."""
-        if self._selected is None:
-            self._selected = (self.theta > 0.0).nonzero()[0]
-        return self._selected
-
-    @property
-    def theta(self) -> Array:
-        return self.found.run.end.theta
-
-    @property
-    def w(self) -> Array:
-        return self.found.run.end.w
-
-    @property
-    def free_energy(self) -> float:
-        return self.found.free_energy
-
-    def same_selection(self, other: Point) -> bool:
-        return self.selected.tobytes() == other.selected.tobytes()
-
-    def same_branch(self, other: Point) -> bool:
-        """Whether no feature of the neighbour has jumped in or out."""
-        size = min(len(self.theta), len(other.theta))
-        theta, others = self.theta[:size], other.theta[:size]
-        return not bool((((theta > 0.0) != (others > 0.0)) & (np.abs(theta - others) > JUMP)).any())
 
 
 class Search:

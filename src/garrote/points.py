@@ -1,0 +1,58 @@
+"""Solutions on the way of a search, and where its descents begin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from garrote.arrays import Array, Index
+from garrote.workingset import Found
+
+#: From one γ to the next, θ of a feature that jumps in or out changes by more than this.
+JUMP = 4.0
+
+
+class Start(NamedTuple):
+    """Where a descent begins."""
+
+    theta: Array
+    w: Array | None
+
+
+@dataclass(slots=True, eq=False)
+class Point:
+    """A solution on the way: where a descent at the k-th γ ended."""
+
+    found: Found
+    branch: str
+    _selected: Index | None = field(init=False, default=None)
+
+    @property
+    def selected(self) -> Index:
+        """Positions in the working set of the features with m > ½."""
+        if self._selected is None:
+            self._selected = (self.theta > 0.0).nonzero()[0]
+        return self._selected
+
+    @property
+    def theta(self) -> Array:
+        return self.found.run.end.theta
+
+    @property
+    def w(self) -> Array:
+        return self.found.run.end.w
+
+    @property
+    def free_energy(self) -> float:
+        return self.found.free_energy
+
+    def same_selection(self, other: Point) -> bool:
+        return self.selected.tobytes() == other.selected.tobytes()
+
+    def same_branch(self, other: Point) -> bool:
+        """Whether no feature of the neighbour has jumped in or out."""
+        size = min(len(self.theta), len(other.theta))
+        theta, others = self.theta[:size], other.theta[:size]
+        return not bool((((theta > 0.0) != (others > 0.0)) & (np.abs(theta - others) > JUMP)).any())
