@@ -14,7 +14,7 @@ setup(
         Extension(
             f"garrote.{name}",
             [f"src/garrote/{name}.pyx"],
-            depends=["src/garrote/_vectors.h"],
+            depends=["src/garrote/_vectors.h", "src/garrote/_single.h"],
             extra_compile_args=FLAGS,
             optional=True,
         )

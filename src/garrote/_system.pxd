@@ -7,16 +7,16 @@ cimport cython
 @cython.final
 cdef class EngagedSystem:
     cdef:
-        int width, rows
+        int width, rows, stride  # the width, filled up
         bint has_root
-        float[:, ::1] correlation  # of all features
+        float[::1] matrices, vectors  # the memory of those below
+        float *correlation  # of all features
         float[::1, :] root  # with columns of length one, where it is of use
         double[::1] norm  # √χ_ii
         int[::1] engaged
-        int n_engaged
-        float[::1] gathered
-        const float *block  # the engaged features' correlations
-        float[::1] memory
+        int n_engaged, filled  # up, too
+        float *gathered
+        float *block  # the engaged features' correlations
         float *scale  # of the engaged features, like all below
         float *rest
         float *z
@@ -37,7 +37,7 @@ cdef class EngagedSystem:
         void gather(self, const double *weight, double least, int n) noexcept nogil
         void solve(self, const double *right, double accuracy, double most) noexcept nogil
         void go_on(self, double times, double most) noexcept nogil
-        float apply(self) noexcept nogil
+        float apply(self, float along) noexcept nogil
         void subtract_response(self, double *image) noexcept nogil
         bint by_root(self) noexcept nogil
         void through_root(self, float *out) noexcept nogil

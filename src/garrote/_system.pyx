@@ -14,18 +14,21 @@ from scipy.linalg.cython_blas cimport sgemv
 
 import numpy as np
 
-cdef extern from "_vectors.h" nogil:
+cdef extern from "_single.h" nogil:
     void in_single(int n, double factor, const double *x, const double *factors, float *out)
-    void gather_rows(int n, int stride, const int *chosen, const float *A, float *out)
-    void symmetric_product(int n, const float *A, const float *x, float *out)
-    void sum_rows(int width, int n, const int *chosen, const float *A, const float *x, float *out)
+    int filled_up(int n)
+    float *aligned(float *x)
+    void sum_rows(int columns, int n, int stride, const int *chosen, const float *A, const float *x, float *out)
+    void gather_rows(int n, int filled, int stride, const int *chosen, const float *A, float *out)
+    int count_above(int n, double bound, const double *x)
+    void weigh(int n, int filled, double d, const int *chosen, const double *weight, float *scale, float *rest)
     float scaled(int n, const float *scale, const float *z, const float *direction, float *side)
     float curvature_of(
         int n, float along, const float *scale, const float *rest, const float *z, const float *direction,
         float *applied,
     )
     float advance(int n, float length, const float *direction, const float *applied, float *x, float *r)
-    void turn(int n, float factor, const float *r, float *direction)
+    float turn(int n, float factor, const float *r, const float *scale, const float *z, float *direction, float *side)
 
 cdef int ONE = 1
 #: Engaged features are chosen anew when there are so many times too many.
@@ -43,44 +46,41 @@ cdef class EngagedSystem:
     """The engaged features, their correlations, and what conjugate gradients need."""
 
     def __init__(self, root, gram, chi):
-        cdef int i, width = len(chi)
+        cdef int i, width = len(chi), stride = filled_up(width), room = filled_up(3 * width // 4 + 1)
         cdef const double[:, ::1] products = gram
         cdef const double[::1, :] columns
         cdef const double[::1] inverse
         cdef float *start
-        self.width, self.rows = width, 0 if root is None else root.shape[0]
+        self.width, self.stride, self.rows = width, stride, 0 if root is None else root.shape[0]
         self.norm = np.sqrt(chi)
         inverse = 1.0 / np.asarray(self.norm)  # powers of two in the units of X change no digit
-        self.correlation = np.empty((width, width), dtype=np.float32)
-        for i in range(width):
-            in_single(width, inverse[i], &products[i, 0], &inverse[0], &self.correlation[i, 0])
         self.has_root = 0 < 2 * self.rows < width
+        self.matrices = np.empty(width * stride + room * room + 32, dtype=np.float32)
+        self.vectors = np.empty(9 * stride + self.rows + 16, dtype=np.float32)
+        self.correlation, start = aligned(&self.matrices[0]), aligned(&self.vectors[0])
+        self.gathered = aligned(self.correlation + width * stride)
+        for i in range(width):
+            in_single(width, inverse[i], &products[i, 0], &inverse[0], self.correlation + i * stride)
+            memset(self.correlation + i * stride + width, 0, (stride - width) * sizeof(float))
         if self.has_root:
             self.root, columns = np.empty((self.rows, width), dtype=np.float32, order="F"), root
             for i in range(width):
                 in_single(self.rows, inverse[i], &columns[0, i], NULL, &self.root[0, i])
         self.engaged = np.empty(width, dtype=np.intc)
-        self.gathered = np.empty((3 * width // 4) ** 2 + 1, dtype=np.float32)
-        self.memory = np.empty(9 * width + self.rows, dtype=np.float32)
-        start = &self.memory[0]
-        self.scale, self.rest, self.z, self.x = start, start + width, start + 2 * width, start + 3 * width
-        start += 4 * width
-        self.r, self.direction, self.applied = start, start + width, start + 2 * width
-        self.side, self.sums, self.fit = start + 3 * width, start + 4 * width, start + 5 * width
+        self.scale, self.rest, self.z, self.x = start, start + stride, start + 2 * stride, start + 3 * stride
+        start += 4 * stride
+        self.r, self.direction, self.applied = start, start + stride, start + 2 * stride
+        self.side, self.sums, self.fit = start + 3 * stride, start + 4 * stride, start + 5 * stride
 
     cdef void engage(self, const double *weight, double least, double ridge) noexcept nogil:
         """Let the features with a weight take part, and scale them; a matrix that serves is not gathered again."""
-        cdef int i, p, n = 0, known = 0
-        cdef double w
-        for i in range(self.width):
-            n += weight[i] > least
+        cdef int p, known = 0, n = count_above(self.width, least, weight)
         for p in range(self.n_engaged):
             known += weight[self.engaged[p]] > least
         if known < n or self.n_engaged > IDLE * n + 8:
             self.gather(weight, least, n)
-        for p in range(self.n_engaged):
-            w = weight[self.engaged[p]] / (1.0 + ridge)
-            self.scale[p], self.rest[p] = <float>sqrt(w), <float>(1.0 - w)
+        weigh(self.n_engaged, self.filled, 1.0 + ridge, &self.engaged[0], weight, self.scale, self.rest)
+        memset(self.z + self.n_engaged, 0, (self.filled - self.n_engaged) * sizeof(float))
 
     cdef void gather(self, const double *weight, double least, int n) noexcept nogil:
         """The correlations of the n features with a weight, or of all."""
@@ -90,40 +90,44 @@ cdef class EngagedSystem:
             if all_of_them or weight[i] > least:
                 self.engaged[p] = i
                 p += 1
-        self.n_engaged = p
-        self.block = &self.correlation[0, 0]
+        self.n_engaged, self.filled = p, filled_up(p)
+        self.block = self.correlation
         if not all_of_them:
-            self.block = &self.gathered[0]
-            gather_rows(n, self.width, &self.engaged[0], &self.correlation[0, 0], &self.gathered[0])
+            self.block = self.gathered
+            gather_rows(n, self.filled, self.stride, &self.engaged[0], self.correlation, self.gathered)
 
     cdef void solve(self, const double *right, double accuracy, double most) noexcept nogil:
         """Conjugate gradients, until what is left is so much smaller than the right side and its squares not above ``most``.
 
         They end, too, where they meet a direction without positive curvature.
         """
-        cdef int p, n = self.n_engaged, steps
+        cdef int p, n = self.n_engaged, filled = self.filled, steps
         cdef double squares = 0.0, before, curvature, gain = 0.0
+        cdef float along
         for p in range(n):
             squares += right[p] * right[p]
-        memset(self.x, 0, n * sizeof(float))
+        memset(self.x, 0, filled * sizeof(float))
         self.size, self.convex, self.gain, self.left = sqrt(squares), True, 0.0, squares
         if not squares > 0.0:
             return
         for p in range(n):
             self.r[p] = self.direction[p] = <float>(right[p] / self.size)
+        for p in range(n, filled):
+            self.r[p] = self.direction[p] = 0.0
         most = min(most / squares, max(accuracy, FINEST) ** 2)
         squares = 1.0
+        along = scaled(filled, self.scale, self.z, self.direction, self.side)
         for steps in range(min(n, MOST_STEPS)):
             if squares <= most:
                 break
-            curvature = self.apply()
+            curvature = self.apply(along)
             if not curvature > 0.0:
                 self.convex = False
                 break
             gain += squares * squares / curvature
             before = squares
-            squares = advance(n, squares / curvature, self.direction, self.applied, self.x, self.r)
-            turn(n, squares / before, self.r, self.direction)
+            squares = advance(filled, squares / curvature, self.direction, self.applied, self.x, self.r)
+            along = turn(filled, squares / before, self.r, self.scale, self.z, self.direction, self.side)
         self.gain, self.left = gain * self.size * self.size, squares * self.size * self.size
 
     cdef void go_on(self, double times, double most) noexcept nogil:
@@ -137,19 +141,18 @@ cdef class EngagedSystem:
         for p in range(n):
             self.x[p] += length * self.direction[p]
 
-    cdef float apply(self) noexcept nogil:
-        """The matrix times the direction; the curvature along it."""
-        cdef int n = self.n_engaged
-        cdef float one = 1.0, zero = 0.0, along
+    cdef float apply(self, float along) noexcept nogil:
+        """The matrix times the direction, of which ``side`` and ``along`` are S times and z times; the curvature along it."""
+        cdef int n = self.n_engaged, filled = self.filled
+        cdef float one = 1.0, zero = 0.0
         self.unheard += <double>n * n
-        along = scaled(n, self.scale, self.z, self.direction, self.side)
         if self.by_root():
             self.through_root(self.applied)
         elif n <= SMALL:
-            symmetric_product(n, self.block, self.side, self.applied)
+            sum_rows(filled, n, filled, NULL, self.block, self.side, self.applied)
         else:
-            sgemv("N", &n, &n, &one, <float *>self.block, &n, self.side, &ONE, &zero, self.applied, &ONE)
-        return curvature_of(n, along, self.scale, self.rest, self.z, self.direction, self.applied)
+            sgemv("N", &filled, &n, &one, self.block, &filled, self.side, &ONE, &zero, self.applied, &ONE)
+        return curvature_of(filled, along, self.scale, self.rest, self.z, self.direction, self.applied)
 
     cdef void subtract_response(self, double *image) noexcept nogil:
         """Take from ``image``, of every feature, what the others' change of v = S x/√χ_ii takes from its c."""
@@ -159,7 +162,7 @@ cdef class EngagedSystem:
         if self.by_root():
             self.through_root(self.sums)
         else:
-            sum_rows(n, self.n_engaged, &self.engaged[0], &self.correlation[0, 0], self.side, self.sums)
+            sum_rows(self.stride, self.n_engaged, self.stride, &self.engaged[0], self.correlation, self.side, self.sums)
         for p in range(self.n_engaged):
             self.sums[self.engaged[p]] -= self.side[p]
         for i in range(n):
@@ -170,9 +173,10 @@ cdef class EngagedSystem:
         return self.has_root and self.n_engaged == self.width
 
     cdef void through_root(self, float *out) noexcept nogil:
-        """out = C·side."""
+        """out = C·side, and zeros."""
         cdef int n = self.width
         cdef float one = 1.0, zero = 0.0
         cdef float *root = &self.root[0, 0]
         sgemv("N", &self.rows, &n, &one, root, &self.rows, self.side, &ONE, &zero, self.fit, &ONE)
         sgemv("T", &self.rows, &n, &one, root, &self.rows, self.fit, &ONE, &zero, out, &ONE)
+        memset(out + n, 0, (self.stride - n) * sizeof(float))

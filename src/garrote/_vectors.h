@@ -3,6 +3,9 @@
    Compiled for each of the common x86 instruction sets where the compiler can do that (GCC with glibc); the one that the
    machine has is chosen when the library is loaded. Elsewhere they are plain loops. */
 
+#ifndef GARROTE_VECTORS_H
+#define GARROTE_VECTORS_H
+
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -145,107 +148,6 @@ EACH_PROCESSOR static void slopes(
     *with_rho = sum_rho;
 }
 
-/* out = factor x factors, the last of which may be all one, in single precision. */
-EACH_PROCESSOR static void in_single(
-    int n, double factor, const double *restrict x, const double *restrict factors, float *restrict out)
-{
-    for (int i = 0; i < n; i++)
-        out[i] = (float)(factor * x[i] * (factors ? factors[i] : 1.0));
-}
-
-/* The chosen rows and columns of a matrix. */
-EACH_PROCESSOR static void gather_rows(
-    int n, int stride, const int *restrict chosen, const float *restrict A, float *restrict out)
-{
-    for (int p = 0; p < n; p++) {
-        const float *restrict row = A + (size_t)chosen[p] * stride;
-        for (int j = 0; j < n; j++)
-            out[(size_t)p * n + j] = row[chosen[j]];
-    }
-}
-
-/* out = the sum of some rows of a matrix, each times its x, four rows at a time. */
-INLINE void sum_of_rows(
-    int width, int n, const int *restrict chosen, const float *restrict A, const float *restrict x, float *restrict out)
-{
-    int p = 0;
-    memset(out, 0, width * sizeof(float));
-    for (; p + 4 <= n; p += 4) {
-        const float *restrict a = A + (size_t)(chosen ? chosen[p] : p) * width;
-        const float *restrict b = A + (size_t)(chosen ? chosen[p + 1] : p + 1) * width;
-        const float *restrict c = A + (size_t)(chosen ? chosen[p + 2] : p + 2) * width;
-        const float *restrict d = A + (size_t)(chosen ? chosen[p + 3] : p + 3) * width;
-        for (int i = 0; i < width; i++)
-            out[i] += (a[i] * x[p] + b[i] * x[p + 1]) + (c[i] * x[p + 2] + d[i] * x[p + 3]);
-    }
-    for (; p < n; p++) {
-        const float *restrict a = A + (size_t)(chosen ? chosen[p] : p) * width;
-        for (int i = 0; i < width; i++)
-            out[i] += a[i] * x[p];
-    }
-}
-
-EACH_PROCESSOR static void sum_rows(
-    int width, int n, const int *restrict chosen, const float *restrict A, const float *restrict x, float *restrict out)
-{
-    sum_of_rows(width, n, chosen, A, x, out);
-}
-
-/* out = A x for a symmetric A. */
-EACH_PROCESSOR static void symmetric_product(int n, const float *restrict A, const float *restrict x, float *restrict out)
-{
-    sum_of_rows(n, n, NULL, A, x, out);
-}
-
-/* side = scale direction; returns z.direction. */
-EACH_PROCESSOR static float scaled(
-    int n, const float *restrict scale, const float *restrict z, const float *restrict direction, float *restrict side)
-{
-    float along = 0.0f;
-#pragma omp simd reduction(+ : along)
-    for (int i = 0; i < n; i++) {
-        side[i] = scale[i] * direction[i];
-        along += z[i] * direction[i];
-    }
-    return along;
-}
-
-/* applied = scale applied + rest direction - along z; returns direction.applied. */
-EACH_PROCESSOR static float curvature_of(
-    int n, float along, const float *restrict scale, const float *restrict rest, const float *restrict z,
-    const float *restrict direction, float *restrict applied)
-{
-    float curvature = 0.0f;
-#pragma omp simd reduction(+ : curvature)
-    for (int i = 0; i < n; i++) {
-        applied[i] = scale[i] * applied[i] + rest[i] * direction[i] - along * z[i];
-        curvature += direction[i] * applied[i];
-    }
-    return curvature;
-}
-
-/* x += length direction and r -= length applied; returns r.r. */
-EACH_PROCESSOR static float advance(
-    int n, float length, const float *restrict direction, const float *restrict applied, float *restrict x,
-    float *restrict r)
-{
-    float squares = 0.0f;
-#pragma omp simd reduction(+ : squares)
-    for (int i = 0; i < n; i++) {
-        x[i] += length * direction[i];
-        r[i] -= length * applied[i];
-        squares += r[i] * r[i];
-    }
-    return squares;
-}
-
-/* direction = r + factor direction. */
-EACH_PROCESSOR static void turn(int n, float factor, const float *restrict r, float *restrict direction)
-{
-    for (int i = 0; i < n; i++)
-        direction[i] = r[i] + factor * direction[i];
-}
-
 /* Newton's step of w and theta; image = R less what the others' change of v takes from c, and becomes the change of w.
    A feature that is sure, and becomes more so, may go as far as it likes; others by no more than is trusted. */
 EACH_PROCESSOR static void newton_step(
@@ -354,3 +256,5 @@ EACH_PROCESSOR static void respond(
     sums[2] += bernoulli;
     sums[3] += explained;
 }
+
+#endif

@@ -1,0 +1,189 @@
+/* Loops in single precision over vectors whose lengths are multiples of LANES, filled up with zeros.
+
+   Small systems are solved some thousand times in a path: what is left over after whole vector registers would take as long
+   as the rest. Compiled for each processor as those of _vectors.h. */
+
+#include "_vectors.h"
+
+#define LANES 16
+
+/* The multiple of LANES that is not below n. */
+INLINE int filled_up(int n)
+{
+    return (n + LANES - 1) / LANES * LANES;
+}
+
+/* The first address from x on where a whole cache line begins. */
+INLINE float *aligned(float *x)
+{
+    return (float *)(((uintptr_t)x + 63) / 64 * 64);
+}
+
+#if defined(__GNUC__)
+typedef float Lanes __attribute__((vector_size(4 * LANES), may_alias, aligned(4)));
+#define LOAD(from) (*(const Lanes *)(from))
+#define STORE(to, value) (*(Lanes *)(to) = (value))
+#else
+typedef struct { float of[LANES]; } Lanes;
+#endif
+
+/* out = the sum of rows of A, each times its x, in `wide` vector registers of columns; two rows at a time. */
+#if defined(__GNUC__)
+INLINE void sum_panel(
+    const int wide, int n, int stride, const int *restrict chosen, const float *restrict A, const float *restrict x,
+    float *restrict out)
+{
+    Lanes even[4] = {{0}, {0}, {0}, {0}}, odd[4] = {{0}, {0}, {0}, {0}};
+    int p = 0;
+    for (; p + 2 <= n; p += 2) {
+        const float *a = A + (size_t)(chosen ? chosen[p] : p) * stride;
+        const float *b = A + (size_t)(chosen ? chosen[p + 1] : p + 1) * stride;
+        for (int k = 0; k < wide; k++) {
+            even[k] += LOAD(a + k * LANES) * x[p];
+            odd[k] += LOAD(b + k * LANES) * x[p + 1];
+        }
+    }
+    if (p < n) {
+        const float *a = A + (size_t)(chosen ? chosen[p] : p) * stride;
+        for (int k = 0; k < wide; k++)
+            even[k] += LOAD(a + k * LANES) * x[p];
+    }
+    for (int k = 0; k < wide; k++)
+        STORE(out + k * LANES, even[k] + odd[k]);
+}
+#else
+INLINE void sum_panel(
+    const int wide, int n, int stride, const int *restrict chosen, const float *restrict A, const float *restrict x,
+    float *restrict out)
+{
+    memset(out, 0, wide * sizeof(Lanes));
+    for (int p = 0; p < n; p++) {
+        const float *a = A + (size_t)(chosen ? chosen[p] : p) * stride;
+        for (int i = 0; i < wide * LANES; i++)
+            out[i] += a[i] * x[p];
+    }
+}
+#endif
+
+/* out = the sum of n rows of a matrix, all or those chosen, each times its x. */
+EACH_PROCESSOR static void sum_rows(
+    int columns, int n, int stride, const int *restrict chosen, const float *restrict A, const float *restrict x,
+    float *restrict out)
+{
+    int j = 0;
+    for (; j + 4 * LANES <= columns; j += 4 * LANES)
+        sum_panel(4, n, stride, chosen, A + j, x, out + j);
+    if (j + 2 * LANES <= columns) {
+        sum_panel(2, n, stride, chosen, A + j, x, out + j);
+        j += 2 * LANES;
+    }
+    if (j < columns)
+        sum_panel(1, n, stride, chosen, A + j, x, out + j);
+}
+
+/* out = factor x factors, the last of which may be all one, in single precision. */
+EACH_PROCESSOR static void in_single(
+    int n, double factor, const double *restrict x, const double *restrict factors, float *restrict out)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = (float)(factor * x[i] * (factors ? factors[i] : 1.0));
+}
+
+/* The chosen rows and columns of a matrix; `filled` is n filled up. */
+EACH_PROCESSOR static void gather_rows(
+    int n, int filled, int stride, const int *restrict chosen, const float *restrict A, float *restrict out)
+{
+    for (int p = 0; p < n; p++) {
+        const float *restrict row = A + (size_t)chosen[p] * stride;
+        float *restrict to = out + (size_t)p * filled;
+        for (int j = 0; j < n; j++)
+            to[j] = row[chosen[j]];
+        for (int j = n; j < filled; j++)
+            to[j] = 0.0f;
+    }
+}
+
+/* How many of x are above a bound. */
+EACH_PROCESSOR static int count_above(int n, double bound, const double *restrict x)
+{
+    int count = 0;
+#pragma omp simd reduction(+ : count)
+    for (int i = 0; i < n; i++)
+        count += x[i] > bound;
+    return count;
+}
+
+/* scale = sqrt(weight/d) and rest = 1 - weight/d of the chosen features; zero after them. */
+EACH_PROCESSOR static void weigh(
+    int n, int filled, double d, const int *restrict chosen, const double *restrict weight, float *restrict scale,
+    float *restrict rest)
+{
+    for (int p = 0; p < n; p++) {
+        float w = (float)(weight[chosen[p]] / d);
+        scale[p] = sqrtf(w);
+        rest[p] = 1.0f - w;
+    }
+    for (int p = n; p < filled; p++)
+        scale[p] = rest[p] = 0.0f;
+}
+
+/* side = scale direction; returns z.direction. */
+EACH_PROCESSOR static float scaled(
+    int n, const float *restrict scale, const float *restrict z, const float *restrict direction, float *restrict side)
+{
+    float along = 0.0f;
+    n = n / LANES * LANES;
+#pragma omp simd reduction(+ : along)
+    for (int i = 0; i < n; i++) {
+        side[i] = scale[i] * direction[i];
+        along += z[i] * direction[i];
+    }
+    return along;
+}
+
+/* applied = scale applied + rest direction - along z; returns direction.applied. */
+EACH_PROCESSOR static float curvature_of(
+    int n, float along, const float *restrict scale, const float *restrict rest, const float *restrict z,
+    const float *restrict direction, float *restrict applied)
+{
+    float curvature = 0.0f;
+    n = n / LANES * LANES;
+#pragma omp simd reduction(+ : curvature)
+    for (int i = 0; i < n; i++) {
+        applied[i] = scale[i] * applied[i] + rest[i] * direction[i] - along * z[i];
+        curvature += direction[i] * applied[i];
+    }
+    return curvature;
+}
+
+/* x += length direction and r -= length applied; returns r.r. */
+EACH_PROCESSOR static float advance(
+    int n, float length, const float *restrict direction, const float *restrict applied, float *restrict x,
+    float *restrict r)
+{
+    float squares = 0.0f;
+    n = n / LANES * LANES;
+#pragma omp simd reduction(+ : squares)
+    for (int i = 0; i < n; i++) {
+        x[i] += length * direction[i];
+        r[i] -= length * applied[i];
+        squares += r[i] * r[i];
+    }
+    return squares;
+}
+
+/* direction = r + factor direction and side = scale direction; returns z.direction. */
+EACH_PROCESSOR static float turn(
+    int n, float factor, const float *restrict r, const float *restrict scale, const float *restrict z,
+    float *restrict direction, float *restrict side)
+{
+    float along = 0.0f;
+    n = n / LANES * LANES;
+#pragma omp simd reduction(+ : along)
+    for (int i = 0; i < n; i++) {
+        direction[i] = r[i] + factor * direction[i];
+        side[i] = scale[i] * direction[i];
+        along += z[i] * direction[i];
+    }
+    return along;
+}
