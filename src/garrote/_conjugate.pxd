@@ -18,8 +18,8 @@ cdef class ConjugateDescent:
         const double[::1] target
         const double[:, ::1] gram
         const double[::1] chi, b
-        double floor, squares, sigma2_y, n_samples, ridge, beta
-        bint has_root, fixed_beta, by_gram
+        double floor, squares, unit, sigma2_y, n_samples, ridge, beta
+        bint has_root, has_data, fixed_beta, by_gram
         int width, rows
         double[::1] memory
         double *theta  # the state: five arrays of all features, one after the other, as in BlockDescent
@@ -41,12 +41,18 @@ cdef class ConjugateDescent:
         double *e  # the residual
         double *change  # of w, where they are found anew
         double *right  # side of a system, of the engaged features
+        double *anchor_v  # where c was last computed in double precision
+        double *anchor_c
+        double anchor_total, anchor_distance  # its mean square of the residual; how far the present v is from there
+        double fuzz  # what single precision may have done to m
+        bint anchored
         EngagedSystem system
         const double *gamma
+        double total  # mean square of the residual
         double kappa, noise, free_energy, residual, w_residual
         double stiffness, h  # s and h of κ's equation
         double promised  # the decrease of F by Newton's step, twice, as λ²: the part of θ, and that of v
-        double old_energy, old_residual
+        double old_energy, old_residual, old_distance, tol
         int n_iter, n_evaluations
 
         void set_data(self, const double[::1] target, const double[::1] b, double floor) noexcept
@@ -71,6 +77,9 @@ cdef class ConjugateDescent:
         bint try_newton_step(self) noexcept nogil
         bint try_fixed_point_step(self) noexcept nogil
         bint evaluate(self) noexcept nogil
+        bint residual_from_anchor(self) noexcept nogil
+        double energy_in_full(self) noexcept nogil
+        void residual_in_full(self) noexcept nogil
         double residual_by_root(self) noexcept nogil
         double residual_by_gram(self) noexcept nogil
         bint linearise(self) noexcept nogil

@@ -23,7 +23,7 @@ descent is lost, and :mod:`garrote._descent` begins anew.
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY, fabs, log, sqrt
+from libc.math cimport INFINITY, fabs, log, log1p, sqrt
 from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport ddot, dgemv
 
@@ -97,6 +97,14 @@ cdef double HOPE = 4.0
 cdef double APART = 1.000001
 #: With more than this part of ⟨y²⟩ left, the Gram matrix loses no digits that matter.
 cdef double PLENTY = 1e-3
+#: What single precision does to F, at most, and to m, roughly, in units of κ⟨y²⟩ and of the (squared) length that is rounded.
+cdef double SINGLE = 1e-6
+cdef double FUZZ = 3e-9
+#: An evaluation is to show this part of the residual before, and may be wrong by this part of what it is to show.
+cdef double PROGRESS = 1e-4
+cdef double FAINT = 0.3
+#: The farthest that an anchor is of use.
+cdef double NEAR = 0.5
 #: After so many steps a descent is lost.
 cdef int PATIENCE = 100
 #: Operations, roughly, between two looks at whether a signal came: some hundredths of a second.
@@ -120,7 +128,7 @@ cdef class ConjugateDescent:
         self.width, self.rows = width, self.root.shape[0]
         self.set_data(target if self.has_root else np.empty(0), b, floor)
         self.system = EngagedSystem(root, gram, chi)
-        self.memory = np.empty(18 * width + self.rows)
+        self.memory = np.empty(20 * width + self.rows)
         start = &self.memory[0]
         self.theta, self.m, self.w, self.v = start, start + width, start + 2 * width, start + 3 * width
         self.goal, self.c, self.R, self.slope = start + 4 * width, start + 5 * width, start + 6 * width, start + 7 * width
@@ -128,12 +136,18 @@ cdef class ConjugateDescent:
         self.q, self.t, self.most, self.image = start, start + width, start + 2 * width, start + 3 * width
         self.fixed, self.step = start + 4 * width, start + 5 * width
         self.old_theta, self.old_w = start + 6 * width, start + 7 * width
-        self.right, self.change, self.e = start + 8 * width, start + 9 * width, start + 10 * width
+        self.right, self.change = start + 8 * width, start + 9 * width
+        self.anchor_v, self.anchor_c, self.e = start + 10 * width, start + 11 * width, start + 12 * width
 
     cdef void set_data(self, const double[::1] target, const double[::1] b, double floor) noexcept:
+        if self.has_data and &b[0] == &self.b[0] and floor == self.floor:  # what is known of them stays true
+            if not self.has_root or &target[0] == &self.target[0]:
+                return
+        self.has_data, self.anchored = True, False
         self.target, self.b, self.floor, self.squares = target, b, floor, self.sigma2_y
         if self.has_root:  # a background was subtracted, perhaps
             self.squares = floor + ddot(&self.rows, <double *>&target[0], &ONE, <double *>&target[0], &ONE)
+        self.unit = sqrt(self.squares)
 
     cdef void set_model(self, double ridge, bint fixed_beta, double beta) noexcept nogil:
         self.ridge, self.fixed_beta, self.beta = ridge, fixed_beta, beta
@@ -148,11 +162,12 @@ cdef class ConjugateDescent:
         ``rival``, or will end above ``rival_energy``.
         """
         self.gamma, self.n_iter, self.n_evaluations, self.system.n_engaged = gamma, 0, 0, 0
+        self.tol, self.old_residual = tol, INFINITY
         if not self.begin(theta, w):
             return LOST
         while True:
             if trace != NULL:
-                trace[self.n_iter] = trace[self.n_iter + 1] = self.free_energy
+                trace[self.n_iter] = trace[self.n_iter + 1] = self.energy_in_full()
             if self.at_rest(tol):
                 if self.n_iter < max_iter and self.tells_copies_apart():
                     continue
@@ -200,7 +215,7 @@ cdef class ConjugateDescent:
         """Where steps begin, and the step of Eq. (m) from there."""
         memcpy(self.old_theta, self.theta, self.width * sizeof(double))
         memcpy(self.old_w, self.w, self.width * sizeof(double))
-        self.old_energy, self.old_residual = self.free_energy, self.residual
+        self.old_energy, self.old_residual, self.old_distance = self.free_energy, self.residual, self.anchor_distance
         fixed_point_step(
             self.width, self.ridge, self.kappa, THETA_MAX, &self.chi[0], self.gamma, self.theta, self.w, self.R, self.fixed
         )
@@ -215,6 +230,10 @@ cdef class ConjugateDescent:
         """Whether Eq. (m) holds for every feature; then the descent is finished."""
         if self.residual > tol:
             return False
+        if self.fuzz > FAINT * tol:
+            self.anchored = False
+            if not self.evaluate() or self.residual > tol:
+                return False
         self.finish()
         return self.residual <= tol
 
@@ -297,6 +316,7 @@ cdef class ConjugateDescent:
         rise = self.free_energy - self.old_energy
         lost = self.sigma2_y / self.noise if self.by_gram else sqrt(self.sigma2_y / self.noise)
         rounding = ROUNDING * (1.0 + fabs(self.old_energy)) + LOST_DIGITS * self.n_samples * lost
+        rounding += SINGLE * self.kappa * self.squares * max(self.anchor_distance, self.old_distance) ** 2
         return rise <= 0.0 or (rise <= rounding and self.residual < self.old_residual)
 
     cdef bint find_newton_step(self, double tol) noexcept nogil:
@@ -359,20 +379,17 @@ cdef class ConjugateDescent:
     cdef bint evaluate(self) noexcept nogil:
         """v, the fit, E, κ, F and the residual of Eq. (m), to first order, at the present θ and w."""
         cdef int i, n = self.width
-        cdef double total, spread = 0.0, bernoulli = 0.0
+        cdef double spread = 0.0, bernoulli = 0.0
         self.n_evaluations += 1
         self.system.unheard += <double>n * n
         sigmoids(n, self.theta, self.w, self.m, self.most, self.v)
-        if self.by_gram:
-            total = self.residual_by_gram()
-            self.by_gram = not self.has_root or total > PLENTY * self.squares
-        if not self.by_gram:
-            total = self.residual_by_root()
+        if not self.residual_from_anchor():
+            self.residual_in_full()
         left_over(
             n, self.ridge, &self.chi[0], self.gamma, self.theta, self.m, self.w, self.v, self.c, self.R, &spread,
             &bernoulli,
         )
-        self.noise = total + spread
+        self.noise = self.total + spread
         if not NOISE_FLOOR * self.sigma2_y < self.noise < INFINITY:
             return False
         for i in range((n - 1) // FACTORS + 1):
@@ -386,6 +403,46 @@ cdef class ConjugateDescent:
         )
         self.residual = max(self.residual, self.w_residual)
         return True
+
+    cdef bint residual_from_anchor(self) noexcept nogil:
+        """c and the mean square of the residual, from those of an anchor near by; False where that is not exact enough.
+
+        Only the difference of v from there is multiplied in single precision. That need not be more exact than what the
+        evaluation is to show: a small part of the residual before, or the tolerance.
+        """
+        if not self.anchored:
+            return False
+        self.anchor_distance = self.system.distance(self.unit, self.v, self.anchor_v)
+        self.fuzz = FUZZ * self.kappa * self.squares * self.anchor_distance
+        if self.fuzz > FAINT * max(self.tol, PROGRESS * self.old_residual) or self.anchor_distance > NEAR:
+            return False
+        self.total = self.anchor_total - self.system.move(self.unit, self.v, self.anchor_v, self.anchor_c, self.c)
+        return self.total > PLENTY * self.squares
+
+    cdef double energy_in_full(self) noexcept nogil:
+        """F, as double precision has it; nothing else changes."""
+        cdef double change
+        if self.anchor_distance == 0.0:
+            return self.free_energy
+        memcpy(self.change, self.c, self.width * sizeof(double))
+        change = self.residual_by_root() if self.has_root else self.residual_by_gram()
+        memcpy(self.c, self.change, self.width * sizeof(double))
+        change -= self.total
+        return self.free_energy + (
+            self.kappa * change if self.fixed_beta else 0.5 * self.n_samples * log1p(change / self.noise)
+        )
+
+    cdef void residual_in_full(self) noexcept nogil:
+        """The same in double precision; an anchor for what follows."""
+        if self.by_gram:
+            self.total = self.residual_by_gram()
+            self.by_gram = not self.has_root or self.total > PLENTY * self.squares
+        if not self.by_gram:
+            self.total = self.residual_by_root()
+        memcpy(self.anchor_v, self.v, self.width * sizeof(double))
+        memcpy(self.anchor_c, self.c, self.width * sizeof(double))
+        self.anchored, self.anchor_total = self.total > PLENTY * self.squares, self.total
+        self.anchor_distance = self.fuzz = 0.0
 
     cdef double residual_by_root(self) noexcept nogil:
         """c = rootᵀe and the mean square of the residual e = target − root·v."""

@@ -28,5 +28,6 @@ class BlockDescent:
         most: float,
         rival: Array | None,
         rival_energy: float,
+        traced: bool,
     ) -> Array: ...
     def result(self) -> tuple[Array, Array, Array, Array, Array, float, float, float]: ...

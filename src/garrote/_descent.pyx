@@ -106,8 +106,8 @@ cdef class BlockDescent:
         self.is_strong, self.promoted = np.zeros((2, width), dtype=np.int8)
         self.moved = np.zeros(width)
         self.s_theta, self.s_m, self.s_w, self.s_v, self.s_goal, self.s_root_m, self.s_slack = np.empty((7, 2, width))
-        self.chol = np.empty((2, width * width))
-        self.inverse, self.hessian = np.empty((2, width * width))
+        matrices = np.empty((4, width * width))
+        self.chol, self.inverse, self.hessian = matrices[:2], matrices[2], matrices[3]
         self.gamma, self.rival = np.empty(width), NULL
         self.c, self.c_base, self.u, self.work, self.step, self.t, self.a = np.empty((7, width))
         self.gathers = self.has_root and self.rows <= LONG
@@ -137,19 +137,20 @@ cdef class BlockDescent:
         double most,
         const double[::1] rival,
         double rival_energy,
+        bint traced,
     ):
-        """Descend from θ, and from the weak features' w if they are known; F at the start and after each step.
+        """Descend from θ, and from the weak features' w if they are known; F at the start and after each step, if traced.
 
         The descent is abandoned when it selects more than ``most`` features, or when it comes close to the inclusions
         ``rival``, or will end above ``rival_energy``.
         """
-        energies = np.empty(max_iter + 2)
+        energies = np.empty(max_iter + 2 if traced else 0)
         cdef double[::1] trace = energies
         self.model(ridge, beta)
         self.gamma[:] = gamma
         self.rival, self.rival_energy = NULL if rival is None else &rival[0], rival_energy
         with nogil:
-            self.descend(&theta[0], NULL if w is None else &w[0], tol, max_iter, most, &trace[0])
+            self.descend(&theta[0], NULL if w is None else &w[0], tol, max_iter, most, &trace[0] if traced else NULL)
         return energies[: self.n_iter + 2]
 
     cdef void model(self, double ridge, beta) except *:

@@ -103,6 +103,37 @@ EACH_PROCESSOR static void gather_rows(
     }
 }
 
+/* side = norm (v - other), in single precision and units of `unit`, zero after it; returns the sum of its squares. */
+EACH_PROCESSOR static double difference(
+    int n, int filled, double unit, const double *restrict norm, const double *restrict v, const double *restrict other,
+    float *restrict side)
+{
+    double squares = 0.0, per_unit = 1.0 / unit;
+#pragma omp simd reduction(+ : squares)
+    for (int i = 0; i < n; i++) {
+        double x = norm[i] * (v[i] - other[i]) * per_unit;
+        side[i] = (float)x;
+        squares += x * x;
+    }
+    for (int i = n; i < filled; i++)
+        side[i] = 0.0f;
+    return squares;
+}
+
+/* c = its value at another v less the sums, in units as above; returns (v - other).(c + its value there). */
+EACH_PROCESSOR static double move_correlations(
+    int n, double unit, const double *restrict norm, const float *restrict sums, const double *restrict v,
+    const double *restrict other, const double *restrict there, double *restrict c)
+{
+    double explained = 0.0;
+#pragma omp simd reduction(+ : explained)
+    for (int i = 0; i < n; i++) {
+        c[i] = there[i] - unit * norm[i] * sums[i];
+        explained += (v[i] - other[i]) * (there[i] + c[i]);
+    }
+    return explained;
+}
+
 /* How many of x are above a bound. */
 EACH_PROCESSOR static int count_above(int n, double bound, const double *restrict x)
 {

@@ -39,5 +39,9 @@ cdef class EngagedSystem:
         void go_on(self, double times, double most) noexcept nogil
         float apply(self, float along) noexcept nogil
         void subtract_response(self, double *image) noexcept nogil
+        double distance(self, double unit, const double *v, const double *other) noexcept nogil
+        double move(
+            self, double unit, const double *v, const double *other, const double *there, double *c
+        ) noexcept nogil
         bint by_root(self) noexcept nogil
         void through_root(self, float *out) noexcept nogil

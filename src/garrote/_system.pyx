@@ -20,6 +20,13 @@ cdef extern from "_single.h" nogil:
     float *aligned(float *x)
     void sum_rows(int columns, int n, int stride, const int *chosen, const float *A, const float *x, float *out)
     void gather_rows(int n, int filled, int stride, const int *chosen, const float *A, float *out)
+    double difference(
+        int n, int filled, double unit, const double *norm, const double *v, const double *other, float *side
+    )
+    double move_correlations(
+        int n, double unit, const double *norm, const float *sums, const double *v, const double *other,
+        const double *there, double *c,
+    )
     int count_above(int n, double bound, const double *x)
     void weigh(int n, int filled, double d, const int *chosen, const double *weight, float *scale, float *rest)
     float scaled(int n, const float *scale, const float *z, const float *direction, float *side)
@@ -167,6 +174,21 @@ cdef class EngagedSystem:
             self.sums[self.engaged[p]] -= self.side[p]
         for i in range(n):
             image[i] -= self.size * self.norm[i] * self.sums[i]
+
+    cdef double distance(self, double unit, const double *v, const double *other) noexcept nogil:
+        """The length of v − other, for columns of length one, in such units; ``move`` needs it before."""
+        return sqrt(difference(self.width, self.stride, unit, &self.norm[0], v, other, self.side))
+
+    cdef double move(
+        self, double unit, const double *v, const double *other, const double *there, double *c
+    ) noexcept nogil:
+        """c of v, from what they are for the other; returns by how much less is left of y."""
+        self.unheard += <double>self.width * self.width
+        if self.has_root:
+            self.through_root(self.sums)
+        else:
+            sum_rows(self.stride, self.width, self.stride, NULL, self.correlation, self.side, self.sums)
+        return move_correlations(self.width, unit, &self.norm[0], self.sums, v, other, there, c)
 
     cdef bint by_root(self) noexcept nogil:
         """Whether C is multiplied by two products with its root: where all are engaged, and there are few rows."""

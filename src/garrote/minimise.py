@@ -26,7 +26,7 @@ class Descent:
     n_iter: int = 0  #: accepted steps
     n_factorizations: int = 1  #: evaluations of F: a Cholesky factorisation each, or as much by conjugate gradients
     converged: bool = False
-    energies: list[float] = field(default_factory=list)  #: F at the start and after each step: never rises
+    energies: list[float] = field(default_factory=list)  #: F at the start and after each step, if traced: never rises
 
 
 class Rival(NamedTuple):
@@ -46,18 +46,21 @@ def minimise(
     max_iter: int = 500,
     most: float = math.inf,
     rival: Rival | None = None,
+    traced: bool = True,
 ) -> Descent:
     """Minimise F from θ until |σ(γ + (βn/2) w² d) − m| ≤ tol for every feature.
 
     The ``w`` of a solution near by, if given, spare the compiled descent some work. A descent that selects more than
-    ``most`` features, comes back to its rival or will not beat it, is abandoned.
+    ``most`` features, comes back to its rival or will not beat it, is abandoned. To trace F costs an evaluation a step.
     """
     if not COMPILED:
         return minimise_plain(block, theta, penalty, tol=tol, max_iter=max_iter, most=most)
     kernel = block.kernel
     kernel.retarget(block.target, block.b, block.floor)  # blocks of the same features share it
     m, energy = (None, math.inf) if rival is None else rival
-    energies = kernel.run(theta, w, penalty.gamma, penalty.ridge, penalty.beta, tol, max_iter, most, m, energy)
+    energies = kernel.run(
+        theta, w, penalty.gamma, penalty.ridge, penalty.beta, tol, max_iter, most, m, energy, traced
+    )
     theta, m, w, v, target, noise, free_energy, residual = kernel.result()
     end = Energy(theta, m, w, v, noise, free_energy, target, residual)
     return Descent(end, kernel.n_iter, kernel.n_factorizations, kernel.converged, energies.tolist())

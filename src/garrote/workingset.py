@@ -206,6 +206,7 @@ class WorkingSet:
                 max_iter=max_iter,
                 most=most,
                 rival=rival if self.whole else None,
+                traced=False,
             )
             self.n_factorizations += run.n_factorizations
             self.n_iter += run.n_iter
