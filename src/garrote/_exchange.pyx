@@ -13,7 +13,7 @@ from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 import numpy as np
 
 cdef extern from "_vectors.h" nogil:
-    double most_gained(int n, double slope, double weight, const double *c, const double *s, const double *g)
+    int gains(int n, double bound, double slope, double weight, const double *c, const double *s, const double *g)
     void shift(int n, double c_factor, double s_factor, const double *r, double *c, double *s)
 
 cdef int ONE = 1
@@ -27,8 +27,11 @@ cdef int CHANGES = 50
 #: In the place of s for features that are not to enter: nothing is gained by them.
 cdef double CLOSED = 1e300
 
-cdef void begin(Best *best, int most) noexcept nogil:
-    best.most, best.size, best.worst = most, 0, 1e300
+#: More than the value of any offer.
+cdef double ANYTHING = 1e300
+
+cdef void begin(Best *best, int most, double worst) noexcept nogil:
+    best.most, best.size, best.worst = most, 0, worst
 
 
 cdef void offer(Best *best, double value, int drop, int add) noexcept nogil:
@@ -269,10 +272,10 @@ cdef class BlockScreen:
     cdef void find_best(self, Best *found, int most, bint adds, bint swaps) noexcept nogil:
         cdef int p
         cdef Best swapped
-        begin(found, most)
+        begin(found, most, ANYTHING)
         self.offer_single(found, adds, NULL)
         if swaps:
-            self.find_swaps(&swapped, most, NULL)
+            self.find_swaps(&swapped, most, NULL, ANYTHING)
             for p in range(swapped.size):
                 offer(found, swapped.value[p], swapped.drop[p], swapped.add[p])
 
@@ -281,14 +284,17 @@ cdef class BlockScreen:
         cdef int p, j
         cdef double gained
         for p in range(self.n_on):
-            if touched == NULL or not touched[self.on[p]]:
+            if touched != NULL and touched[self.on[p]]:
+                continue
+            # log(1 + x) is at least x/(1 + x): most are not among the best, which spares the logarithm
+            if 0.5 * self.n_samples * self.loss[p] / (self.noise + self.loss[p]) + self.gamma[self.on[p]] < found.worst:
                 offer(found, self.energy(-self.loss[p]) + self.gamma[self.on[p]], self.on[p], -1)
         if adds:
             for j in range(self.width):
                 if self.is_on[j] or (touched != NULL and touched[j]):
                     continue
                 gained = self.c[j] * self.c[j] / self.open_s[j]
-                # log(1 − x) is at least −x/(1 − x): most are not among the best, which spares the logarithm
+                # and log(1 − x) at least −x/(1 − x)
                 if gained >= self.noise or (
                     -0.5 * self.n_samples * gained / (self.noise - gained) - self.gamma[j] < found.worst
                 ):
@@ -298,7 +304,8 @@ cdef class BlockScreen:
         """The change of F, drop and add of the best of the ``most`` swaps that explain most; None if there is none."""
         cdef Best found
         check_most(most)
-        return (found.value[0], found.drop[0], found.add[0]) if self.find_swap(&found, most, &touched[0]) else None
+        swap = self.find_swap(&found, most, &touched[0], ANYTHING)
+        return (found.value[0], found.drop[0], found.add[0]) if swap else None
 
     def best_link(self, int most, bint adds, const unsigned char[::1] touched):
         """The same for the best of all moves."""
@@ -307,25 +314,25 @@ cdef class BlockScreen:
         return (found.value[0], found.drop[0], found.add[0]) if self.find_link(&found, most, adds, &touched[0]) else None
 
     cdef bint find_link(self, Best *found, int most, bint adds, const unsigned char *touched) noexcept nogil:
-        self.find_swap(found, most, touched)
+        self.find_swap(found, most, touched, ANYTHING)
         self.offer_single(found, adds, touched)
         return found.size > 0
 
-    cdef bint find_swap(self, Best *found, int most, const unsigned char *touched) noexcept nogil:
+    cdef bint find_swap(self, Best *found, int most, const unsigned char *touched, double worst) noexcept nogil:
         cdef Best swapped
         cdef int p
-        self.find_swaps(&swapped, most, touched)
-        begin(found, 1)
+        self.find_swaps(&swapped, most, touched, worst)
+        begin(found, 1, ANYTHING)
         for p in range(swapped.size):
             offer(found, swapped.value[p], swapped.drop[p], swapped.add[p])
         return found.size > 0
 
-    cdef void find_swaps(self, Best *found, int most, const unsigned char *touched) noexcept nogil:
-        """The swaps of untouched features that explain most, with their changes of F."""
+    cdef void find_swaps(self, Best *found, int most, const unsigned char *touched, double worst) noexcept nogil:
+        """The swaps of untouched features that explain most, at most so much less than before, with their changes of F."""
         cdef int j, p, width = self.width
         cdef double g, add, s
         cdef const double *row
-        begin(found, most)
+        begin(found, most, worst)
         for j in range(width if touched != NULL else 0):
             if touched[j]:
                 self.open_s[j] = CLOSED
@@ -333,9 +340,9 @@ cdef class BlockScreen:
             row = &self.G[p * width]
             if touched != NULL and touched[self.on[p]]:
                 continue
-            if most_gained(
-                width, self.slope[p], self.inverse_P_ii[p], &self.c[0], &self.open_s[0], row
-            ) <= self.loss[p] - found.worst:
+            if not gains(
+                width, self.loss[p] - found.worst, self.slope[p], self.inverse_P_ii[p], &self.c[0], &self.open_s[0], row
+            ):
                 continue
             for j in range(width):
                 g = row[j]

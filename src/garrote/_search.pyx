@@ -322,11 +322,12 @@ cdef class BlockSearch:
     cdef int climb_from_selection(self, int up_to, bint remember) except -1 nogil:
         """Rung after rung, down to a single feature or up to a size, or to a rung that is remembered."""
         cdef int tries, p, size, wanted
+        cdef double worst = 0.0 if self.swaps_compared == 1 else INFINITY  # of equal prior odds, less explained is no gain
         cdef Best found
         while True:
             self.look_at_selection()
             for tries in range(RUNG_SWAPS):
-                if not self.screen.find_swap(&found, self.swaps_compared, NULL) or found.value[0] > -LOWER:
+                if not self.screen.find_swap(&found, self.swaps_compared, NULL, worst) or found.value[0] > -LOWER:
                     break
                 self.selection[found.drop[0]], self.selection[found.add[0]] = False, True
                 self.look_at_selection()

@@ -185,17 +185,18 @@ EACH_PROCESSOR static void fixed_point_step(
     }
 }
 
-/* The largest (c + slope g)^2 / (s + weight g^2). */
-EACH_PROCESSOR static double most_gained(
-    int n, double slope, double weight, const double *restrict c, const double *restrict s, const double *restrict g)
+/* Whether any (c + slope g)^2 / (s + weight g^2) is above a bound. */
+EACH_PROCESSOR static int gains(
+    int n, double bound, double slope, double weight, const double *restrict c, const double *restrict s,
+    const double *restrict g)
 {
-    double most = 0.0;
-#pragma omp simd reduction(max : most)
+    int count = 0;
+#pragma omp simd reduction(+ : count)
     for (int i = 0; i < n; i++) {
-        double add = c[i] + slope * g[i], gain = add * add / (s[i] + weight * g[i] * g[i]);
-        most = gain > most ? gain : most;
+        double add = c[i] + slope * g[i];
+        count += add * add > bound * (s[i] + weight * g[i] * g[i]);
     }
-    return most;
+    return count > 0;
 }
 
 /* c += c_factor r and s += s_factor r^2. */
