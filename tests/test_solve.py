@@ -220,6 +220,11 @@ def test_half_is_not_selected():
     np.testing.assert_array_equal(solution.selected, [1, 2])
 
 
+def warn_about(runs):
+    gammas, runs = zip(*runs, strict=True)
+    warn_unconverged(gammas, [run.converged for run in runs], [run.end.residual for run in runs], 1e-8, 7)
+
+
 def test_the_warning_names_the_worst_of_several_runs():
     X, y, _ = sparse_regression(50, 20, 5, zeta=0.9, sigma=0.5, rng=np.random.default_rng(0))
     block = Samples(X, y).block(np.arange(20))
@@ -233,14 +238,14 @@ def test_the_warning_names_the_worst_of_several_runs():
     with pytest.warns(
         ConvergenceWarning, match=r"^2 of 3 solutions did not converge in 7 steps; the worst, at"
     ) as seen:
-        warn_unconverged([(-1.0, bad), (-2.0, worse), (-3.0, good)], 1e-8, 7)
+        warn_about([(-1.0, bad), (-2.0, worse), (-3.0, good)])
     (warning,) = seen
     assert f"gamma = -2, has a residual of {worse.end.residual:.1e} > tol = 1.0e-08. Increase max_iter," in str(
         warning.message
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_unconverged([(-3.0, good)], 1e-8, 7)
+        warn_about([(-3.0, good)])
 
 
 def test_constant_columns_add_the_free_energy_of_their_prior():

@@ -1,14 +1,28 @@
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from garrote._descent import BlockDescent
 from garrote._exchange import BlockScreen
 from garrote.arrays import Array
+
+class Columns(NamedTuple):
+    m: Array
+    w: Array
+    noise: Array
+    energy: Array
+    residual: list[float]
+    branch: list[str]
+    n_iter: list[int]
+    n_factorizations: list[int]
 
 class CopiesError(Exception): ...
 
 class BlockSearch:
     up: Array
     down: Array
+    energy: Array
+    residual: Array
+    converged: Array
     size: int
     end: int
     total_iter: int
@@ -35,4 +49,5 @@ class BlockSearch:
     def follow_down(self) -> None: ...
     def climb(self) -> None: ...
     def settle(self) -> None: ...
+    def columns(self, n: int) -> Columns: ...
     def points(self) -> Iterator[tuple[Array, float, float, float, str, int, int, bool]]: ...

@@ -12,6 +12,8 @@ from libc.string cimport memcmp, memcpy, memset
 from garrote._descent cimport BlockDescent
 from garrote._exchange cimport Best, BlockScreen
 
+from typing import NamedTuple
+
 import numpy as np
 
 from garrote import exchange, ladder, limits, points, search
@@ -47,6 +49,19 @@ cdef enum:
     THETA, M, W, V, GOAL, ROWS  # of a point's state
 
 
+class Columns(NamedTuple):
+    """What is known of the best points, by γ."""
+
+    m: np.ndarray
+    w: np.ndarray
+    noise: np.ndarray
+    energy: np.ndarray
+    residual: list
+    branch: list
+    n_iter: list
+    n_factorizations: list
+
+
 class CopiesError(Exception):
     """Selected columns are copies of each other, or almost."""
 
@@ -70,8 +85,10 @@ cdef class BlockSearch:
         unsigned char[::1] touched
         double[:, ::1] state
         double[::1] above, beyond  # the last two states of a branch that is followed down
-        double[::1] energy, noise, residual
-        int[::1] branch, n_iter, n_factorizations, converged
+        readonly double[::1] energy, residual
+        double[::1] noise
+        int[::1] branch, n_iter, n_factorizations
+        readonly int[::1] converged
         int[::1] stamp, settled  # each point that is kept has a number
         int[:, ::1] tried
         int last_stamp
@@ -130,6 +147,20 @@ cdef class BlockSearch:
             np.asarray(self.n_iter).tolist(),
             np.asarray(self.n_factorizations).tolist(),
             [bool(i) for i in self.converged[:n]],
+        )
+
+    def columns(self, int n):
+        """What is known of the first n points, without their θ, v and goals."""
+        state = np.asarray(self.state)[:n]
+        return Columns(
+            state[:, M * self.width : (M + 1) * self.width].copy(),
+            state[:, W * self.width : (W + 1) * self.width].copy(),
+            np.array(self.noise[:n]),
+            np.array(self.energy[:n]),
+            np.asarray(self.residual)[:n].tolist(),
+            [BRANCHES[i] for i in self.branch[:n]],
+            np.asarray(self.n_iter)[:n].tolist(),
+            np.asarray(self.n_factorizations)[:n].tolist(),
         )
 
     # ---- points --------------------------------------------------------------------------------------------

@@ -58,9 +58,7 @@ def minimise(
     kernel = block.kernel
     kernel.retarget(block.target, block.b, block.floor)  # blocks of the same features share it
     m, energy = (None, math.inf) if rival is None else rival
-    energies = kernel.run(
-        theta, w, penalty.gamma, penalty.ridge, penalty.beta, tol, max_iter, most, m, energy, traced
-    )
+    energies = kernel.run(theta, w, penalty.gamma, penalty.ridge, penalty.beta, tol, max_iter, most, m, energy, traced)
     theta, m, w, v, target, noise, free_energy, residual = kernel.result()
     end = Energy(theta, m, w, v, noise, free_energy, target, residual)
     return Descent(end, kernel.n_iter, kernel.n_factorizations, kernel.converged, energies.tolist())

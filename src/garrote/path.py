@@ -16,7 +16,8 @@ from garrote.checks import check_count, check_gammas, check_number
 from garrote.problem import Problem, as_problem
 from garrote.restarts import NONE, Restarts, check_restarts, restart
 from garrote.search import Search
-from garrote.solve import MAX_ITER, TOL, Solution, empty_solution, make_solution, warn_unconverged
+from garrote.solutions import Solutions, solutions_of
+from garrote.solve import MAX_ITER, TOL, Solution, empty_solution, warn_unconverged
 from garrote.summary import Summary, summarise_path
 from garrote.threads import one_blas_thread
 from garrote.units import Units, safe_units
@@ -27,7 +28,7 @@ from garrote.workingset import Model
 class Path(Sequence[Solution]):
     """Solutions in the order of ``gammas``, each the lowest F found at its γ."""
 
-    solutions: tuple[Solution, ...]
+    solutions: Solutions
     free_energy_up: Array  #: F of the annealed solutions, γ ascending
     free_energy_down: (
         Array  #: F of the solutions followed downwards from the far end; where it differs, F has several minima
@@ -40,22 +41,22 @@ class Path(Sequence[Solution]):
     @property
     def gammas(self) -> Array:
         """The γ of each solution, ascending."""
-        return np.array([solution.gamma for solution in self.solutions])
+        return self.solutions.gammas.copy()
 
     @property
     def free_energies(self) -> Array:
         """The lowest F found at each γ."""
-        return np.array([solution.free_energy for solution in self.solutions])
+        return self.solutions.free_energies.copy()
 
     @property
     def coefs(self) -> sparse.csc_array:
         """Coefficients m·w as a sparse array, n_features × n_gammas."""
-        return self._stack([solution.inclusion * solution.slab for solution in self.solutions])
+        return self.solutions.coefs()
 
     @property
     def inclusions(self) -> sparse.csc_array:
         """Inclusions m of the listed features as a sparse array, n_features × n_gammas."""
-        return self._stack([solution.inclusion for solution in self.solutions])
+        return self.solutions.sparse_inclusions()
 
     def summary(self) -> Summary:
         """The path as a table, γ ascending."""
@@ -69,16 +70,10 @@ class Path(Sequence[Solution]):
         shift = units.free_energy(n_samples)
         return replace(
             self,
-            solutions=tuple(solution.in_users_units(units, n_samples) for solution in self.solutions),
+            solutions=self.solutions.in_users_units(units, n_samples),
             free_energy_up=self.free_energy_up + shift,
             free_energy_down=self.free_energy_down + shift,
         )
-
-    def _stack(self, columns: list[Array]) -> sparse.csc_array:
-        rows = [solution.features for solution in self.solutions]
-        starts = np.cumsum([0, *map(len, rows)])
-        shape = (self.solutions[0].n_features, len(self.solutions))
-        return sparse.csc_array((np.concatenate(columns), np.concatenate(rows), starts), shape=shape)
 
     def __len__(self) -> int:
         return len(self.solutions)
@@ -191,9 +186,8 @@ def trace(
 ) -> Path:
     """The path of a problem over a grid; ``whole_grid`` goes on where the default grid would stop."""
     if problem.sigma2_y == 0.0 or not len(problem.varying):
-        solutions = tuple(empty_solution(problem, float(gamma), model) for gamma in grid)
-        flat = np.array([solution.free_energy for solution in solutions])
-        return Path(solutions, flat, flat, "", 0, 0, 0)
+        solutions = Solutions.of([empty_solution(problem, float(gamma), model) for gamma in grid])
+        return Path(solutions, solutions.free_energies, solutions.free_energies, "", 0, 0, 0)
     units = safe_units(problem.chi, problem.sigma2_y)
     if units is not None:
         problem = problem.in_units(units)
@@ -205,24 +199,16 @@ def trace(
     restart(search, restarts)
     if not whole_grid:
         reason = search.trim() or reason
-    warn_unconverged(
-        [(float(gamma), point.found.run) for gamma, point in zip(grid, search.best, strict=False)],
-        tol,
-        max_iter,
-    )
+    warn_unconverged(grid, search.converged, search.residuals, tol, max_iter)
     return _path_of(search, reason)
 
 
 def _path_of(search: Search, stopped: str) -> Path:
     """The best points of a finished search."""
-    solutions = [
-        make_solution(search.active, float(gamma), point.found, point.branch)
-        for gamma, point in zip(search.grid, search.best, strict=False)
-    ]
-    # F of constant columns is in the solutions, not in the points
-    shift = np.array([s.free_energy - point.free_energy for s, point in zip(solutions, search.best, strict=True)])
+    solutions = solutions_of(search)
+    shift = solutions.free_energies - search.free_energies  # F of constant columns, which are in no point
     return Path(
-        solutions=tuple(solutions),
+        solutions=solutions,
         free_energy_up=np.array(search.up) + shift,
         free_energy_down=np.array(search.down) + shift,
         stopped=stopped,

@@ -77,7 +77,8 @@ class Search:
         self.active = WorkingSet(problem, model)
         self.lower = LOWER if self.active.whole else LOWER_OF_WORKING_SET
         self.tol, self.max_iter = tol, max_iter
-        self.best: list[Point] = []
+        self._best: list[Point] = []
+        self.compiled: BlockSearch | None = None  #: whose points are the best, until they are asked for one by one
         self.up: list[float] = []
         self.down: list[float] = []
         # As many features as samples can fit anything; with fewer, F is bounded.
@@ -90,6 +91,43 @@ class Search:
         self._tried: set[tuple[Point, int]] = set()
         self._settled: set[Point] = set()
         self._swapped: Counter[bytes] = Counter()
+
+    @property
+    def best(self) -> list[Point]:
+        """The best point at each γ."""
+        if self.compiled is not None:
+            self._best, self.compiled = _points_of(self.compiled)[: self.size], None
+        return self._best
+
+    @best.setter
+    def best(self, points: list[Point]) -> None:
+        self._best, self.compiled = points, None
+
+    @property
+    def size(self) -> int:
+        """The number of γ that have a point."""
+        return len(self._best) if self.compiled is None else len(self.up)
+
+    @property
+    def free_energies(self) -> Array:
+        """The lowest F found at each γ."""
+        if self.compiled is not None:
+            return np.asarray(self.compiled.energy)[: self.size]
+        return np.array([point.free_energy for point in self._best])
+
+    @property
+    def converged(self) -> list[bool]:
+        """Whether the descents to the best points came to their ends."""
+        if self.compiled is not None:
+            return np.asarray(self.compiled.converged)[: self.size].astype(bool).tolist()
+        return [point.found.run.converged for point in self._best]
+
+    @property
+    def residuals(self) -> list[float]:
+        """What they left of Eq. (m)."""
+        if self.compiled is not None:
+            return np.asarray(self.compiled.residual)[: self.size].tolist()
+        return [point.found.run.end.residual for point in self._best]
 
     def descend(
         self, k: int, theta: Array, branch: str, *, near: Start | Point | None = None, beat: Point | None = None
@@ -162,7 +200,7 @@ class Search:
             settled = False
         active.n_iter += search.total_iter
         active.n_factorizations += search.total_factorizations
-        self.best = _points_of(search)
+        self.compiled = search
         self.up, self.down = (np.asarray(values)[: search.size].tolist() for values in (search.up, search.down))
         self.end = search.end
         if not settled:
@@ -345,12 +383,14 @@ class Search:
 
     def trim(self) -> str:
         """Drop the last γ whose F is above the one before: F falls with γ, so a lower F exists, but it overfits."""
-        dropped = False
-        while len(self.best) > 1 and self.best[-1].free_energy > self.best[-2].free_energy:
-            dropped = True
-            for values in (self.best, self.up, self.down):
-                values.pop()
-        return "solutions of lower free energy hold more inclusion in unselected than in selected features" * dropped
+        energies, size = self.free_energies.tolist(), self.size
+        while size > 1 and energies[size - 1] > energies[size - 2]:
+            size -= 1
+        if size == len(energies):
+            return ""
+        for values in (self._best, self.up, self.down):
+            del values[size:]
+        return "solutions of lower free energy hold more inclusion in unselected than in selected features"
 
 
 def _points_of(search: BlockSearch) -> list[Point]:

@@ -15,7 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 from garrote.arrays import Array, Index
 from garrote.checks import as_floats, check_count, check_number, check_prior_log_odds
 from garrote.limits import NOISE_FLOOR, THETA_MAX
-from garrote.minimise import Descent
 from garrote.problem import Problem, as_problem
 from garrote.summary import Summary, summarise_solution
 from garrote.threads import one_blas_thread
@@ -146,7 +145,7 @@ def solve(
         with np.errstate(divide="ignore"):
             theta = np.clip(logit(m[active.features]), -THETA_MAX, THETA_MAX)
     found = active.descend(gamma, theta, tol=tol, max_iter=max_iter)
-    warn_unconverged([(gamma, found.run)], tol, max_iter)
+    warn_unconverged([gamma], [found.run.converged], [found.run.end.residual], tol, max_iter)
     solution = make_solution(active, gamma, found, "given")
     return solution if units is None else solution.in_users_units(units, problem.n_samples)
 
@@ -161,7 +160,7 @@ def make_solution(active: WorkingSet, gamma: float, found: Found, branch: str) -
         inclusion=inclusion,
         slab=slab,
         beta=model.beta or 1.0 / max(end.noise, NOISE_FLOOR * problem.sigma2_y),
-        free_energy=found.free_energy + _free_energy_of_unused(problem, gamma, model),
+        free_energy=found.free_energy + free_energy_of_unused(problem, gamma, model),
         n_iter=found.run.n_iter,
         residual=end.residual,
         branch=branch,
@@ -194,7 +193,7 @@ def empty_solution(problem: Problem, gamma: float, model: Model) -> Solution:
     )
 
 
-def _free_energy_of_unused(problem: Problem, gamma: float, model: Model) -> float:
+def free_energy_of_unused(problem: Problem, gamma: float, model: Model) -> float:
     """F of the constant features."""
     if len(problem.varying) + len(problem.unpenalized) == problem.n_features:
         return 0.0
@@ -211,15 +210,22 @@ def _free_energy_of_priors(problem: Problem, gamma: float, model: Model, others:
     return -float(np.logaddexp(0.0, np.delete(prior, others)).sum())
 
 
-def warn_unconverged(runs: list[tuple[float, Descent]], tol: float, max_iter: int) -> None:
+def warn_unconverged(
+    gammas: Sequence[float] | Array,
+    converged: Sequence[bool],
+    residuals: Sequence[float],
+    tol: float,
+    max_iter: int,
+) -> None:
     """One warning for all descents that ran out of steps, with their numbers."""
-    late = [(gamma, run) for gamma, run in runs if not run.converged]
-    if late:
-        gamma, run = max(late, key=lambda entry: entry[1].end.residual)
-        warnings.warn(
-            f"{len(late)} of {len(runs)} solutions did not converge in {max_iter} steps; the worst, at "
-            f"gamma = {gamma:.4g}, has a residual of {run.end.residual:.1e} > tol = {tol:.1e}. "
-            "Increase max_iter, or look for duplicate columns.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+    if all(converged):
+        return
+    late = [k for k in range(len(converged)) if not converged[k]]
+    worst = max(late, key=lambda k: residuals[k])
+    warnings.warn(
+        f"{len(late)} of {len(converged)} solutions did not converge in {max_iter} steps; the worst, at "
+        f"gamma = {gammas[worst]:.4g}, has a residual of {residuals[worst]:.1e} > tol = {tol:.1e}. "
+        "Increase max_iter, or look for duplicate columns.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

@@ -36,34 +36,38 @@ class _HeldBlas:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._holders = 0
+        self._holders: set[object] = set()
         self._controller: ThreadpoolController | None = None
         self._limit: Any = None
 
-    def hold(self) -> int:
+    def hold(self, holder: object) -> int:
         """Hold BLAS to one thread; how many threads that took from it, at least one."""
         lock = self._taken_lock()
         try:
-            self._holders += 1
-            if self._holders > 1:
+            self._holders.add(holder)
+            if len(self._holders) > 1:
                 return 1
             if self._controller is None:
                 self._controller = ThreadpoolController().select(user_api="blas")
-            had = max((library["num_threads"] for library in self._controller.info()), default=1)
+            had = max((library.num_threads for library in self._controller.lib_controllers), default=1)
             self._let_any_thread_limit()
             self._limit = self._controller.limit(limits=1)
             return had
         finally:
             lock.release()
 
-    def release(self) -> None:
+    def release(self, holder: object) -> None:
+        """Let go, if the holder came as far as holding it; to let go twice does no harm."""
+        if holder not in self._holders and (self._holders or self._limit is None):
+            return
         lock = self._taken_lock()
         try:
-            self._holders -= 1
-            if self._holders == 0 and self._limit is not None:
+            self._holders.discard(holder)
+            if not self._holders and self._limit is not None:
                 self._let_any_thread_limit()
                 self._limit.restore_original_limits()
                 self._let_any_thread_limit()
+                self._limit = None
         finally:
             lock.release()
 
@@ -92,12 +96,16 @@ _blas = _HeldBlas()
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Hold BLAS to one thread; passes over X may use the threads that it had."""
-    token = _allowed.set(max(_blas.hold(), _allowed.get()))
+    holder, before = object(), _allowed.get()
     try:
-        yield
+        try:
+            _allowed.set(max(_blas.hold(holder), before))
+            yield
+        finally:
+            _blas.release(holder)
     finally:
-        _allowed.reset(token)
-        _blas.release()
+        _blas.release(holder)  # an interrupt may have come before the first was done
+        _allowed.set(before)
 
 
 def over_threads(function: Callable[[T], R], parts: Sequence[T]) -> list[R]:
