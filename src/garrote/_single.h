@@ -89,6 +89,17 @@ EACH_PROCESSOR static void in_single(
         out[i] = (float)(factor * x[i] * (factors ? factors[i] : 1.0));
 }
 
+/* out = A transposed, with rows of `filled` elements, the last of them zero. */
+static void transpose(int rows, int columns, int stride, int filled, const float *restrict A, float *restrict out)
+{
+    for (int j = 0; j < columns; j++)
+        memset(out + (size_t)j * filled + rows, 0, (filled - rows) * sizeof(float));
+    for (int i0 = 0; i0 < rows; i0 += LANES) /* a cache line of each column */
+        for (int j = 0; j < columns; j++)
+            for (int i = i0; i < rows && i < i0 + LANES; i++)
+                out[(size_t)j * filled + i] = A[(size_t)i * stride + j];
+}
+
 /* The chosen rows and columns of a matrix; `filled` is n filled up. */
 EACH_PROCESSOR static void gather_rows(
     int n, int filled, int stride, const int *restrict chosen, const float *restrict A, float *restrict out)

@@ -7,11 +7,12 @@ cimport cython
 @cython.final
 cdef class EngagedSystem:
     cdef:
-        int width, rows, stride  # the width, filled up
+        int width, rows, stride, tall  # the width and the rows, filled up
         bint has_root
         float[::1] matrices, vectors  # the memory of those below
         float *correlation  # of all features
-        float[::1, :] root  # with columns of length one, where it is of use
+        float *columns  # of the root, of length one, one after the other, where they are of use
+        float *lines  # the same row by row
         double[::1] norm  # √χ_ii
         int[::1] engaged
         int n_engaged, filled  # up, too

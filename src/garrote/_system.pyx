@@ -19,6 +19,7 @@ cdef extern from "_single.h" nogil:
     int filled_up(int n)
     float *aligned(float *x)
     void sum_rows(int columns, int n, int stride, const int *chosen, const float *A, const float *x, float *out)
+    void transpose(int rows, int columns, int stride, int filled, const float *A, float *out)
     void gather_rows(int n, int filled, int stride, const int *chosen, const float *A, float *out)
     double difference(
         int n, int filled, double unit, const double *norm, const double *v, const double *other, float *side
@@ -54,25 +55,31 @@ cdef class EngagedSystem:
 
     def __init__(self, root, gram, chi):
         cdef int i, width = len(chi), stride = filled_up(width), room = filled_up(3 * width // 4 + 1)
+        cdef int rows = 0 if root is None else root.shape[0], tall = filled_up(rows)
         cdef const double[:, ::1] products = gram
         cdef const double[::1, :] columns
         cdef const double[::1] inverse
         cdef float *start
-        self.width, self.stride, self.rows = width, stride, 0 if root is None else root.shape[0]
+        self.width, self.stride, self.rows, self.tall = width, stride, rows, tall
         self.norm = np.sqrt(chi)
         inverse = 1.0 / np.asarray(self.norm)  # powers of two in the units of X change no digit
-        self.has_root = 0 < 2 * self.rows < width
-        self.matrices = np.empty(width * stride + room * room + 32, dtype=np.float32)
-        self.vectors = np.empty(9 * stride + self.rows + 16, dtype=np.float32)
+        self.has_root = 0 < 2 * rows < width
+        self.matrices = np.empty(
+            width * stride + room * room + (width * tall + rows * stride if self.has_root else 0) + 64, dtype=np.float32
+        )
+        self.vectors = np.empty(9 * stride + tall + 16, dtype=np.float32)
         self.correlation, start = aligned(&self.matrices[0]), aligned(&self.vectors[0])
         self.gathered = aligned(self.correlation + width * stride)
         for i in range(width):
             in_single(width, inverse[i], &products[i, 0], &inverse[0], self.correlation + i * stride)
             memset(self.correlation + i * stride + width, 0, (stride - width) * sizeof(float))
         if self.has_root:
-            self.root, columns = np.empty((self.rows, width), dtype=np.float32, order="F"), root
+            columns, self.columns = root, aligned(self.gathered + room * room)
+            self.lines = aligned(self.columns + width * tall)
             for i in range(width):
-                in_single(self.rows, inverse[i], &columns[0, i], NULL, &self.root[0, i])
+                in_single(rows, inverse[i], &columns[0, i], NULL, self.columns + i * tall)
+                memset(self.columns + i * tall + rows, 0, (tall - rows) * sizeof(float))
+            transpose(width, rows, tall, stride, self.columns, self.lines)
         self.engaged = np.empty(width, dtype=np.intc)
         self.scale, self.rest, self.z, self.x = start, start + stride, start + 2 * stride, start + 3 * stride
         start += 4 * stride
@@ -196,9 +203,5 @@ cdef class EngagedSystem:
 
     cdef void through_root(self, float *out) noexcept nogil:
         """out = C·side, and zeros."""
-        cdef int n = self.width
-        cdef float one = 1.0, zero = 0.0
-        cdef float *root = &self.root[0, 0]
-        sgemv("N", &self.rows, &n, &one, root, &self.rows, self.side, &ONE, &zero, self.fit, &ONE)
-        sgemv("T", &self.rows, &n, &one, root, &self.rows, self.fit, &ONE, &zero, out, &ONE)
-        memset(out + n, 0, (self.stride - n) * sizeof(float))
+        sum_rows(self.tall, self.width, self.tall, NULL, self.columns, self.side, self.fit)
+        sum_rows(self.stride, self.rows, self.stride, NULL, self.lines, self.fit, out)
