@@ -34,10 +34,10 @@ cdef class ConjugateDescent:
         double *t  # the change of v that θ's equation asks for
         double *most  # max(m, 1 − m)
         double *image
-        double *step  # Newton's of θ, and the image that of w
-        double *fixed  # the fixed-point step
+        double *step  # of θ; Newton's has the image as that of w
         double *old_theta
         double *old_w
+        double *old_R
         double *e  # the residual
         double *change  # of w, where they are found anew
         double *right  # side of a system, of the engaged features
@@ -52,7 +52,7 @@ cdef class ConjugateDescent:
         double kappa, noise, free_energy, residual, w_residual
         double stiffness, h  # s and h of κ's equation
         double promised  # the decrease of F by Newton's step, twice, as λ²: the part of θ, and that of v
-        double old_energy, old_residual, old_distance, tol
+        double old_energy, old_residual, old_distance, old_kappa, tol
         int n_iter, n_evaluations
 
         void set_data(self, const double[::1] target, const double[::1] b, double floor) noexcept
@@ -64,7 +64,6 @@ cdef class ConjugateDescent:
         int hear(self) except -1 nogil
         bint begin(self, const double *theta, const double *w) noexcept nogil
         void remember(self) noexcept nogil
-        int selected(self) noexcept nogil
         bint at_rest(self, double tol) noexcept nogil
         bint tells_copies_apart(self) noexcept nogil
         bint split(self, int i, int j) noexcept nogil
@@ -84,4 +83,3 @@ cdef class ConjugateDescent:
         double residual_by_gram(self) noexcept nogil
         bint linearise(self) noexcept nogil
         bint find_w(self) noexcept nogil
-        void respond(self, double *image) noexcept nogil

@@ -54,9 +54,22 @@ cdef extern from "_vectors.h" nogil:
         const double *chi, const double *gamma, const double *theta, const double *w, double *image, double *step,
     )
     void go(int n, double length, const double *start, const double *step, double *out)
+    int count_above(int n, double bound, const double *x)
+    double product_with_sum(int n, const double *x, const double *y, const double *z)
+    double largest_slope(int n, double ridge, double kappa, const double *chi, const double *m, const double *w)
+    double finish_point(
+        int n, double ridge, double kappa, double theta_max, const double *chi, const double *gamma,
+        const double *theta, const double *m, double *R, double *w, double *goal,
+    )
     void fixed_point_step(
         int n, double ridge, double kappa, double theta_max, const double *chi, const double *gamma,
         const double *theta, const double *w, const double *R, double *step,
+    )
+
+cdef extern from "_single.h" nogil:
+    void right_side(
+        int n, double unit, double shift, const int *chosen, const double *norm, const float *scale, const double *q,
+        const double *t, const double *R, float *z, double *right,
     )
 
 cdef int ONE = 1
@@ -134,7 +147,7 @@ cdef class ConjugateDescent:
         self.goal, self.c, self.R, self.slope = start + 4 * width, start + 5 * width, start + 6 * width, start + 7 * width
         start += 8 * width
         self.q, self.t, self.most, self.image = start, start + width, start + 2 * width, start + 3 * width
-        self.fixed, self.step = start + 4 * width, start + 5 * width
+        self.old_R, self.step = start + 4 * width, start + 5 * width
         self.old_theta, self.old_w = start + 6 * width, start + 7 * width
         self.right, self.change = start + 8 * width, start + 9 * width
         self.anchor_v, self.anchor_c, self.e = start + 10 * width, start + 11 * width, start + 12 * width
@@ -178,7 +191,7 @@ cdef class ConjugateDescent:
             if self.n_iter >= PATIENCE:
                 return LOST
             self.hear()
-            if self.selected() > most or (rival != NULL and self.at_rival(rival, rival_energy)):
+            if count_above(self.width, 0.0, self.theta) > most or (rival != NULL and self.at_rival(rival, rival_energy)):
                 self.finish()
                 return ABANDONED
             self.remember()
@@ -212,19 +225,12 @@ cdef class ConjugateDescent:
         return self.evaluate() and ((w != NULL and self.w_residual <= FAR) or self.find_w())
 
     cdef void remember(self) noexcept nogil:
-        """Where steps begin, and the step of Eq. (m) from there."""
+        """Where steps begin."""
         memcpy(self.old_theta, self.theta, self.width * sizeof(double))
         memcpy(self.old_w, self.w, self.width * sizeof(double))
-        self.old_energy, self.old_residual, self.old_distance = self.free_energy, self.residual, self.anchor_distance
-        fixed_point_step(
-            self.width, self.ridge, self.kappa, THETA_MAX, &self.chi[0], self.gamma, self.theta, self.w, self.R, self.fixed
-        )
-
-    cdef int selected(self) noexcept nogil:
-        cdef int i, count = 0
-        for i in range(self.width):
-            count += self.theta[i] > 0.0
-        return count
+        memcpy(self.old_R, self.R, self.width * sizeof(double))
+        self.old_energy, self.old_residual, self.old_kappa = self.free_energy, self.residual, self.kappa
+        self.old_distance = self.anchor_distance
 
     cdef bint at_rest(self, double tol) noexcept nogil:
         """Whether Eq. (m) holds for every feature; then the descent is finished."""
@@ -245,16 +251,16 @@ cdef class ConjugateDescent:
         v′_i v′_j χ_ij² > d_i d_j. The first of them then takes all.
         """
         cdef int i, j
-        cdef double unused, most = 1.0
+        cdef double unused, most = largest_slope(self.width, self.ridge, self.kappa, &self.chi[0], self.m, self.w)
+        most /= 1.0 + self.ridge
+        if most < APART:
+            return False
         slopes(
             self.width, self.ridge, self.kappa, &self.chi[0], self.gamma, self.theta, self.m, self.w, self.slope,
             self.q, self.t, &unused, &unused, &unused,
         )
         for i in range(self.width):
             self.slope[i] /= 1.0 + self.ridge
-            most = max(most, self.slope[i])
-        if most < APART:
-            return False
         for i in range(self.width):
             if self.slope[i] * most < APART:
                 continue
@@ -272,7 +278,7 @@ cdef class ConjugateDescent:
         if self.evaluate() and self.find_w() and self.free_energy < self.old_energy:
             self.n_iter += 1
             return True
-        go(self.width, 0.0, self.old_theta, self.fixed, self.theta)
+        memcpy(self.theta, self.old_theta, self.width * sizeof(double))
         memcpy(self.w, self.old_w, self.width * sizeof(double))
         self.evaluate()
         self.finish()
@@ -280,19 +286,10 @@ cdef class ConjugateDescent:
 
     cdef void finish(self) noexcept nogil:
         """w, the goals and the exact residual that belong to the present v."""
-        cdef int i
-        cdef double d
-        for i in range(self.width):
-            d = (1.0 + self.ridge) * self.chi[i]
-            self.w[i] += self.R[i] / d
-            self.R[i] = 0.0
-            self.goal[i] = min(self.gamma[i] + self.kappa * d * self.w[i] * self.w[i], THETA_MAX)
-        sigmoids(self.width, self.goal, self.w, self.slope, self.most, self.q)
-        self.residual = 0.0
-        for i in range(self.width):
-            self.residual = max(
-                self.residual, fabs(self.slope[i] - self.m[i]) * max(fabs(self.goal[i] - self.theta[i]), 1.0)
-            )
+        self.residual = finish_point(
+            self.width, self.ridge, self.kappa, THETA_MAX, &self.chi[0], self.gamma, self.theta, self.m, self.R, self.w,
+            self.goal,
+        )
 
     cdef bint at_rival(self, const double *rival, double rival_energy) noexcept nogil:
         """Whether the descent has come, from above, to where the rival is."""
@@ -350,7 +347,7 @@ cdef class ConjugateDescent:
         for p in range(self.system.n_engaged):
             along += self.system.z[p] * self.system.x[p]
         along = 0.0 if self.fixed_beta else along * self.system.size / sqrt(self.stiffness) + self.h / self.stiffness
-        self.respond(self.image)
+        self.system.respond(self.R, self.image)
         newton_step(
             self.width, self.ridge, self.kappa, along, TRUST, SURE, THETA_MAX, &self.chi[0], self.gamma, self.theta,
             self.w, self.image, self.step,
@@ -366,8 +363,12 @@ cdef class ConjugateDescent:
     cdef bint try_fixed_point_step(self) noexcept nogil:
         """The step of Eq. (m), a half of it, …, whichever first lowers F; False if there is none."""
         cdef double length = 1.0
+        fixed_point_step(
+            self.width, self.ridge, self.old_kappa, THETA_MAX, &self.chi[0], self.gamma, self.old_theta, self.old_w,
+            self.old_R, self.step,
+        )
         while length >= SHORTEST_STEP:
-            go(self.width, length, self.old_theta, self.fixed, self.theta)
+            go(self.width, length, self.old_theta, self.step, self.theta)
             memcpy(self.w, self.old_w, self.width * sizeof(double))
             if self.evaluate() and self.find_w() and self.lowers():
                 return True
@@ -455,22 +456,18 @@ cdef class ConjugateDescent:
 
     cdef double residual_by_gram(self) noexcept nogil:
         """The same as c = b − χv and ⟨y²⟩ − v·(b + c), of which rounding leaves less."""
-        cdef int i
-        cdef double one = 1.0, minus = -1.0, total = self.squares
+        cdef double one = 1.0, minus = -1.0
         memcpy(self.c, &self.b[0], self.width * sizeof(double))
         dgemv(
             "N", &self.width, &self.width, &minus, <double *>&self.gram[0, 0], &self.width, self.v, &ONE, &one, self.c, &ONE
         )
-        for i in range(self.width):
-            total -= self.v[i] * (self.b[i] + self.c[i])
-        return total
+        return self.squares - product_with_sum(self.width, self.v, &self.b[0], self.c)
 
     # ---- linear systems ------------------------------------------------------------------------------------
 
     cdef bint linearise(self) noexcept nogil:
         """Newton's system; False where E's part is not that of a minimum."""
-        cdef int i, p
-        cdef double scale, inverse, z, unit, lost = 0.0, h = 0.0
+        cdef double lost = 0.0, h = 0.0
         slopes(
             self.width, self.ridge, self.kappa, &self.chi[0], self.gamma, self.theta, self.m, self.w, self.slope,
             self.q, self.t, &lost, &h, &self.promised,
@@ -482,14 +479,11 @@ cdef class ConjugateDescent:
             self.stiffness, self.h = (self.noise / self.kappa - lost) / (2.0 * self.kappa), h / (2.0 * self.kappa)
         if self.stiffness <= 0.0:
             return False
-        unit = 1.0 / sqrt(self.stiffness)
         self.system.engage(self.slope, min(max(FOCUS * self.residual, ENGAGED), MOST_ENGAGED), self.ridge)
-        for p in range(self.system.n_engaged):
-            i, scale = self.system.engaged[p], self.system.scale[p]
-            inverse = self.system.norm[i] / scale if scale > 0.0 else 0.0
-            z = self.q[i] * inverse
-            self.system.z[p] = <float>(z * unit)
-            self.right[p] = scale / self.system.norm[i] * self.R[i] + self.t[i] * inverse + z * self.h / self.stiffness
+        right_side(
+            self.system.n_engaged, 1.0 / sqrt(self.stiffness), self.h / self.stiffness, &self.system.engaged[0],
+            &self.system.norm[0], self.system.scale, self.q, self.t, self.R, self.system.z, self.right,
+        )
         return True
 
     cdef bint find_w(self) noexcept nogil:
@@ -503,12 +497,7 @@ cdef class ConjugateDescent:
         self.system.solve(self.right, ACCURATE_W, W_OF_F / (2.0 * self.kappa))
         if not self.system.convex:
             return False
-        self.respond(self.change)
+        self.system.respond(self.R, self.change)
         for i in range(self.width):
             self.w[i] += self.change[i] / ((1.0 + self.ridge) * self.chi[i])
         return self.evaluate()
-
-    cdef void respond(self, double *image) noexcept nogil:
-        """R less what the engaged features' change of v takes from the others' c."""
-        memcpy(image, self.R, self.width * sizeof(double))
-        self.system.subtract_response(image)

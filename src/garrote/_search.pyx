@@ -18,6 +18,12 @@ import numpy as np
 
 from garrote import exchange, ladder, limits, points, search
 
+cdef extern from "_vectors.h" nogil:
+    int count_above(int n, double bound, const double *x)
+    int count_jumps(int n, double least, const double *a, const double *b)
+    void masses(int n, const double *x, double *weak, double *strong)
+    void extrapolate(int n, double ratio, double most, const double *near, const double *far, double *out)
+
 cdef double FORESIGHT = search.FORESIGHT
 cdef double JUMP = points.JUMP
 cdef double DIFFUSE = search.DIFFUSE
@@ -170,12 +176,11 @@ cdef class BlockSearch:
 
     cdef int descend(self, int k, const double *theta, int branch, const double *w, int beat) except -1 nogil:
         """Solve at the k-th γ from θ and w; ``beat`` is the γ whose best point is to be beaten, or −1."""
-        cdef int i, selected = 0
+        cdef int selected
         cdef double most = self.most_selected if self.cut or k < self.end else INFINITY
         self.set_prior(self.grid[k])
         if branch == EXCHANGE:
-            for i in range(self.width):
-                selected += theta[i] > 0.0
+            selected = count_above(self.width, 0.0, theta)
             most = fmin(most, selected + (CASCADE if self.additions_mean_something(self.grid[k]) else 0))
         memcpy(&self.descent.gamma[0], &self.prior[0], self.width * sizeof(double))
         self.descent.rival, self.descent.rival_energy = NULL, INFINITY
@@ -212,17 +217,12 @@ cdef class BlockSearch:
         return True
 
     cdef bint overfits(self) noexcept nogil:
-        cdef int i, selected = 0
-        cdef double m, strong = 0.0, weak = 0.0
+        cdef int selected
+        cdef double strong, weak
         if self.most_selected == INFINITY:
             return False
-        for i in range(self.width):
-            m = self.descent.m[i]
-            if m > 0.5:
-                selected += 1
-                strong += m
-            else:
-                weak += m
+        selected = count_above(self.width, 0.5, &self.descent.m[0])
+        masses(self.width, &self.descent.m[0], &weak, &strong)
         if not self.overfitted:
             self.n_selected, self.strong_mass, self.weak_mass = selected, strong, weak
         return selected > self.most_selected or weak > fmax(strong, DIFFUSE * self.n_samples)
@@ -234,36 +234,21 @@ cdef class BlockSearch:
             self.selection[i] = self.row(k, THETA)[i] > 0.0
 
     cdef bint undecided(self, int k) noexcept nogil:
-        cdef int i, selected = 0, not_out = 0
-        cdef const double *m = self.row(k, M)
-        for i in range(self.width):
-            selected += m[i] > 0.5
-            not_out += m[i] > UNDECIDED
+        cdef int selected = count_above(self.width, 0.5, self.row(k, M))
+        cdef int not_out = count_above(self.width, UNDECIDED, self.row(k, M))
         return not_out - selected > max(selected, MANY_UNDECIDED)
 
     cdef bint same_selection(self, const double *theta, const double *other) noexcept nogil:
-        cdef int i
-        for i in range(self.width):
-            if (theta[i] > 0.0) != (other[i] > 0.0):
-                return False
-        return True
+        return count_jumps(self.width, -1.0, theta, other) == 0
 
     cdef bint same_branch(self, const double *theta, const double *other) noexcept nogil:
-        cdef int i
-        for i in range(self.width):
-            if (theta[i] > 0.0) != (other[i] > 0.0) and fabs(theta[i] - other[i]) > JUMP:
-                return False
-        return True
+        return count_jumps(self.width, JUMP, theta, other) == 0
 
     cdef void predict(self, int k, const double *near, int at, const double *far, int beyond) noexcept nogil:
         """A start at the k-th γ from the states of two others on the same branch."""
-        cdef int i
         cdef double ratio = (self.grid[k] - self.grid[at]) / (self.grid[at] - self.grid[beyond])
-        for i in range(self.width):
-            self.start[i] = near[i] + fmin(fmax(ratio * (near[i] - far[i]), -FORESIGHT), FORESIGHT)
-        near, far = near + W * self.width, far + W * self.width
-        for i in range(self.width):
-            self.start_w[i] = near[i] + ratio * (near[i] - far[i])
+        extrapolate(self.width, ratio, FORESIGHT, near, far, &self.start[0])
+        extrapolate(self.width, ratio, INFINITY, near + W * self.width, far + W * self.width, &self.start_w[0])
 
     cdef bint additions_mean_something(self, double gamma) noexcept nogil:
         return not self.wide or self.width * exp(gamma) < 1.0
@@ -318,11 +303,9 @@ cdef class BlockSearch:
     # ---- part 3: climb -------------------------------------------------------------------------------------
 
     def climb(self):
-        cdef int k, i, size, top = -1, most = 0
+        cdef int k, size, top = -1, most = 0
         for k in range(self.end):
-            size = 0
-            for i in range(self.width):
-                size += self.row(k, THETA)[i] > 0.0
+            size = count_above(self.width, 0.0, self.row(k, THETA))
             if size <= HIGHEST and size > most and not self.undecided(k):
                 top, most = k, size
         if top < 0:

@@ -145,13 +145,13 @@ EACH_PROCESSOR static double move_correlations(
     return explained;
 }
 
-/* How many of x are above a bound. */
-EACH_PROCESSOR static int count_above(int n, double bound, const double *restrict x)
+/* How many of the chosen x are above a bound. */
+EACH_PROCESSOR static int count_chosen(int n, double bound, const int *restrict chosen, const double *restrict x)
 {
     int count = 0;
 #pragma omp simd reduction(+ : count)
-    for (int i = 0; i < n; i++)
-        count += x[i] > bound;
+    for (int p = 0; p < n; p++)
+        count += x[chosen[p]] > bound;
     return count;
 }
 
@@ -167,6 +167,46 @@ EACH_PROCESSOR static void weigh(
     }
     for (int p = n; p < filled; p++)
         scale[p] = rest[p] = 0.0f;
+}
+
+/* z, in units, and the right side of Newton's system for the chosen features. */
+EACH_PROCESSOR static void right_side(
+    int n, double unit, double shift, const int *restrict chosen, const double *restrict norm, const float *restrict scale,
+    const double *restrict q, const double *restrict t, const double *restrict R, float *restrict z,
+    double *restrict right)
+{
+    for (int p = 0; p < n; p++) {
+        int i = chosen[p];
+        double inverse = scale[p] > 0.0f ? norm[i] / scale[p] : 0.0, along = q[i] * inverse;
+        z[p] = (float)(along * unit);
+        right[p] = scale[p] / norm[i] * R[i] + t[i] * inverse + along * shift;
+    }
+}
+
+/* r = direction = right over its length, zero after it; returns the length. */
+EACH_PROCESSOR static double of_length_one(
+    int n, int filled, const double *restrict right, float *restrict r, float *restrict direction)
+{
+    double squares = 0.0, length, inverse;
+#pragma omp simd reduction(+ : squares)
+    for (int p = 0; p < n; p++)
+        squares += right[p] * right[p];
+    length = sqrt(squares);
+    inverse = length > 0.0 ? 1.0 / length : 0.0;
+    for (int p = 0; p < n; p++)
+        r[p] = direction[p] = (float)(right[p] * inverse);
+    for (int p = n; p < filled; p++)
+        r[p] = direction[p] = 0.0f;
+    return length;
+}
+
+/* out = R - size norm sums. */
+EACH_PROCESSOR static void less_response(
+    int n, double size, const double *restrict norm, const float *restrict sums, const double *restrict R,
+    double *restrict out)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = R[i] - size * norm[i] * sums[i];
 }
 
 /* side = scale direction; returns z.direction. */

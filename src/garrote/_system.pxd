@@ -39,7 +39,7 @@ cdef class EngagedSystem:
         void solve(self, const double *right, double accuracy, double most) noexcept nogil
         void go_on(self, double times, double most) noexcept nogil
         float apply(self, float along) noexcept nogil
-        void subtract_response(self, double *image) noexcept nogil
+        void respond(self, const double *R, double *image) noexcept nogil
         double distance(self, double unit, const double *v, const double *other) noexcept nogil
         double move(
             self, double unit, const double *v, const double *other, const double *there, double *c

@@ -29,6 +29,9 @@ cdef extern from "_single.h" nogil:
         const double *there, double *c,
     )
     int count_above(int n, double bound, const double *x)
+    int count_chosen(int n, double bound, const int *chosen, const double *x)
+    double of_length_one(int n, int filled, const double *right, float *r, float *direction)
+    void less_response(int n, double size, const double *norm, const float *sums, const double *R, double *out)
     void weigh(int n, int filled, double d, const int *chosen, const double *weight, float *scale, float *rest)
     float scaled(int n, const float *scale, const float *z, const float *direction, float *side)
     float curvature_of(
@@ -88,10 +91,8 @@ cdef class EngagedSystem:
 
     cdef void engage(self, const double *weight, double least, double ridge) noexcept nogil:
         """Let the features with a weight take part, and scale them; a matrix that serves is not gathered again."""
-        cdef int p, known = 0, n = count_above(self.width, least, weight)
-        for p in range(self.n_engaged):
-            known += weight[self.engaged[p]] > least
-        if known < n or self.n_engaged > IDLE * n + 8:
+        cdef int n = count_above(self.width, least, weight)
+        if self.n_engaged > IDLE * n + 8 or count_chosen(self.n_engaged, least, &self.engaged[0], weight) < n:
             self.gather(weight, least, n)
         weigh(self.n_engaged, self.filled, 1.0 + ridge, &self.engaged[0], weight, self.scale, self.rest)
         memset(self.z + self.n_engaged, 0, (self.filled - self.n_engaged) * sizeof(float))
@@ -115,19 +116,14 @@ cdef class EngagedSystem:
 
         They end, too, where they meet a direction without positive curvature.
         """
-        cdef int p, n = self.n_engaged, filled = self.filled, steps
-        cdef double squares = 0.0, before, curvature, gain = 0.0
+        cdef int n = self.n_engaged, filled = self.filled, steps
+        cdef double squares, before, curvature, gain = 0.0
         cdef float along
-        for p in range(n):
-            squares += right[p] * right[p]
         memset(self.x, 0, filled * sizeof(float))
-        self.size, self.convex, self.gain, self.left = sqrt(squares), True, 0.0, squares
+        self.size, self.convex, self.gain = of_length_one(n, filled, right, self.r, self.direction), True, 0.0
+        squares = self.left = self.size * self.size
         if not squares > 0.0:
             return
-        for p in range(n):
-            self.r[p] = self.direction[p] = <float>(right[p] / self.size)
-        for p in range(n, filled):
-            self.r[p] = self.direction[p] = 0.0
         most = min(most / squares, max(accuracy, FINEST) ** 2)
         squares = 1.0
         along = scaled(filled, self.scale, self.z, self.direction, self.side)
@@ -168,19 +164,17 @@ cdef class EngagedSystem:
             sgemv("N", &filled, &n, &one, self.block, &filled, self.side, &ONE, &zero, self.applied, &ONE)
         return curvature_of(filled, along, self.scale, self.rest, self.z, self.direction, self.applied)
 
-    cdef void subtract_response(self, double *image) noexcept nogil:
-        """Take from ``image``, of every feature, what the others' change of v = S x/√χ_ii takes from its c."""
-        cdef int i, p, n = self.width
-        for p in range(self.n_engaged):
-            self.side[p] = self.scale[p] * self.x[p]
+    cdef void respond(self, const double *R, double *image) noexcept nogil:
+        """image = R, of every feature, less what the others' change of v = S x/√χ_ii takes from its c."""
+        cdef int p
+        scaled(self.filled, self.scale, self.z, self.x, self.side)
         if self.by_root():
             self.through_root(self.sums)
         else:
             sum_rows(self.stride, self.n_engaged, self.stride, &self.engaged[0], self.correlation, self.side, self.sums)
         for p in range(self.n_engaged):
             self.sums[self.engaged[p]] -= self.side[p]
-        for i in range(n):
-            image[i] -= self.size * self.norm[i] * self.sums[i]
+        less_response(self.width, self.size, &self.norm[0], self.sums, R, image)
 
     cdef double distance(self, double unit, const double *v, const double *other) noexcept nogil:
         """The length of v − other, for columns of length one, in such units; ``move`` needs it before."""

@@ -148,6 +148,97 @@ EACH_PROCESSOR static void slopes(
     *with_rho = sum_rho;
 }
 
+/* How many of x are above a bound. */
+EACH_PROCESSOR static int count_above(int n, double bound, const double *restrict x)
+{
+    int count = 0;
+#pragma omp simd reduction(+ : count)
+    for (int i = 0; i < n; i++)
+        count += x[i] > bound;
+    return count;
+}
+
+/* How many elements of a and b differ in sign, and by more than that. */
+EACH_PROCESSOR static int count_jumps(int n, double least, const double *restrict a, const double *restrict b)
+{
+    int count = 0;
+#pragma omp simd reduction(+ : count)
+    for (int i = 0; i < n; i++) {
+        double apart = a[i] > b[i] ? a[i] - b[i] : b[i] - a[i];
+        count += ((a[i] > 0.0) != (b[i] > 0.0)) & (apart > least);
+    }
+    return count;
+}
+
+/* The sums of the x up to 1/2 and of those above. */
+EACH_PROCESSOR static void masses(int n, const double *restrict x, double *weak, double *strong)
+{
+    double below = 0.0, above = 0.0;
+#pragma omp simd reduction(+ : below, above)
+    for (int i = 0; i < n; i++) {
+        below += x[i] > 0.5 ? 0.0 : x[i];
+        above += x[i] > 0.5 ? x[i] : 0.0;
+    }
+    *weak = below;
+    *strong = above;
+}
+
+/* out = near + ratio (near - far), but at most so far from it. */
+EACH_PROCESSOR static void extrapolate(
+    int n, double ratio, double most, const double *restrict near, const double *restrict far, double *restrict out)
+{
+    for (int i = 0; i < n; i++) {
+        double step = ratio * (near[i] - far[i]);
+        step = step > most ? most : step;
+        out[i] = near[i] + (step < -most ? -most : step);
+    }
+}
+
+/* x.(y + z) */
+EACH_PROCESSOR static double product_with_sum(
+    int n, const double *restrict x, const double *restrict y, const double *restrict z)
+{
+    double total = 0.0;
+#pragma omp simd reduction(+ : total)
+    for (int i = 0; i < n; i++)
+        total += x[i] * (y[i] + z[i]);
+    return total;
+}
+
+/* The largest v' = dv/dw. */
+EACH_PROCESSOR static double largest_slope(
+    int n, double ridge, double kappa, const double *restrict chi, const double *restrict m, const double *restrict w)
+{
+    double largest = 0.0;
+#pragma omp simd reduction(max : largest)
+    for (int i = 0; i < n; i++) {
+        double slope = m[i] + 2.0 * m[i] * (1.0 - m[i]) * kappa * (1.0 + ridge) * chi[i] * w[i] * w[i];
+        largest = slope > largest ? slope : largest;
+    }
+    return largest;
+}
+
+/* w and the goals that belong to v, of which nothing is left over then; returns the residual of Eq. (m). */
+EACH_PROCESSOR static double finish_point(
+    int n, double ridge, double kappa, double theta_max, const double *restrict chi, const double *restrict gamma,
+    const double *restrict theta, const double *restrict m, double *restrict R, double *restrict w, double *restrict goal)
+{
+    double worst = 0.0;
+#pragma omp simd reduction(max : worst)
+    for (int i = 0; i < n; i++) {
+        double d = (1.0 + ridge) * chi[i], there = w[i] + R[i] / d, aim = gamma[i] + kappa * d * there * there, off, by;
+        aim = aim < theta_max ? aim : theta_max;
+        off = aim > theta[i] ? aim - theta[i] : theta[i] - aim;
+        by = sigmoid(aim) - m[i];
+        by = (by < 0.0 ? -by : by) * larger_of(off, 1.0);
+        w[i] = there;
+        R[i] = 0.0;
+        goal[i] = aim;
+        worst = by > worst ? by : worst;
+    }
+    return worst;
+}
+
 /* Newton's step of w and theta; image = R less what the others' change of v takes from c, and becomes the change of w.
    A feature that is sure, and becomes more so, may go as far as it likes; others by no more than is trusted. */
 EACH_PROCESSOR static void newton_step(
