@@ -67,6 +67,7 @@ cdef extern from "_vectors.h" nogil:
     )
 
 cdef extern from "_single.h" nogil:
+    int count_alike(int n, double bound, double slope, const double *slopes, const float *row)
     void right_side(
         int n, double unit, double shift, const int *chosen, const double *norm, const float *scale, const double *q,
         const double *t, const double *R, float *z, double *right,
@@ -108,6 +109,8 @@ cdef double HOME = 0.05
 cdef double HOPE = 4.0
 #: Two features with v′_i v′_j χ_ij² above this, in units of d_i d_j, are almost copies that share what one should have.
 cdef double APART = 1.000001
+#: In single precision, that is surely more than this.
+cdef double ALIKE = 0.99999
 #: With more than this part of ⟨y²⟩ left, the Gram matrix loses no digits that matter.
 cdef double PLENTY = 1e-3
 #: What single precision does to F, at most, and to m, roughly, in units of κ⟨y²⟩ and of the (squared) length that is rounded.
@@ -262,7 +265,9 @@ cdef class ConjugateDescent:
         for i in range(self.width):
             self.slope[i] /= 1.0 + self.ridge
         for i in range(self.width):
-            if self.slope[i] * most < APART:
+            if self.slope[i] * most < APART or count_alike(
+                self.width, ALIKE, self.slope[i], self.slope, self.system.correlation + i * self.system.stride
+            ) <= (self.slope[i] * self.slope[i] > ALIKE):  # it is like itself
                 continue
             for j in range(i + 1, self.width):
                 if self.slope[i] * self.slope[j] < APART:

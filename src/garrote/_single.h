@@ -100,18 +100,37 @@ static void transpose(int rows, int columns, int stride, int filled, const float
                 out[(size_t)j * filled + i] = A[(size_t)i * stride + j];
 }
 
-/* The chosen rows and columns of a matrix; `filled` is n filled up. */
+/* The chosen rows and columns of a symmetric matrix, of which the first `known` are there already; `filled` is n filled up. */
 EACH_PROCESSOR static void gather_rows(
-    int n, int filled, int stride, const int *restrict chosen, const float *restrict A, float *restrict out)
+    int known, int n, int filled, int stride, int room, const int *restrict chosen, const float *restrict A,
+    float *restrict out)
 {
-    for (int p = 0; p < n; p++) {
+    for (int p = known; p < n; p++) {
         const float *restrict row = A + (size_t)chosen[p] * stride;
-        float *restrict to = out + (size_t)p * filled;
+        float *restrict to = out + (size_t)p * room;
         for (int j = 0; j < n; j++)
             to[j] = row[chosen[j]];
         for (int j = n; j < filled; j++)
             to[j] = 0.0f;
     }
+    for (int p = 0; p < known; p++) {
+        float *restrict to = out + (size_t)p * room;
+        for (int j = known; j < n; j++)
+            to[j] = out[(size_t)j * room + p];
+        for (int j = n; j < filled; j++)
+            to[j] = 0.0f;
+    }
+}
+
+/* How many features are likely to be almost copies of the i-th: those with slope_i slope_j A_ij^2 above a bound. */
+EACH_PROCESSOR static int count_alike(
+    int n, double bound, double slope, const double *restrict slopes, const float *restrict row)
+{
+    int count = 0;
+#pragma omp simd reduction(+ : count)
+    for (int j = 0; j < n; j++)
+        count += slope * slopes[j] * row[j] * row[j] > bound;
+    return count;
 }
 
 /* side = norm (v - other), in single precision and units of `unit`, zero after it; returns the sum of its squares. */

@@ -15,7 +15,9 @@ cdef class EngagedSystem:
         float *lines  # the same row by row
         double[::1] norm  # √χ_ii
         int[::1] engaged
+        unsigned char[::1] is_engaged
         int n_engaged, filled  # up, too
+        int room, block_stride  # of a row of what is gathered, and of the block
         float *gathered
         float *block  # the engaged features' correlations
         float *scale  # of the engaged features, like all below
@@ -35,7 +37,7 @@ cdef class EngagedSystem:
         double unheard  # operations since someone looked whether a signal came
 
         void engage(self, const double *weight, double least, double ridge) noexcept nogil
-        void gather(self, const double *weight, double least, int n) noexcept nogil
+        void gather(self, const double *weight, double least, int n, int known) noexcept nogil
         void solve(self, const double *right, double accuracy, double most) noexcept nogil
         void go_on(self, double times, double most) noexcept nogil
         float apply(self, float along) noexcept nogil

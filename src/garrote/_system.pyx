@@ -20,7 +20,9 @@ cdef extern from "_single.h" nogil:
     float *aligned(float *x)
     void sum_rows(int columns, int n, int stride, const int *chosen, const float *A, const float *x, float *out)
     void transpose(int rows, int columns, int stride, int filled, const float *A, float *out)
-    void gather_rows(int n, int filled, int stride, const int *chosen, const float *A, float *out)
+    void gather_rows(
+        int known, int n, int filled, int stride, int room, const int *chosen, const float *A, float *out
+    )
     double difference(
         int n, int filled, double unit, const double *norm, const double *v, const double *other, float *side
     )
@@ -83,7 +85,7 @@ cdef class EngagedSystem:
                 in_single(rows, inverse[i], &columns[0, i], NULL, self.columns + i * tall)
                 memset(self.columns + i * tall + rows, 0, (tall - rows) * sizeof(float))
             transpose(width, rows, tall, stride, self.columns, self.lines)
-        self.engaged = np.empty(width, dtype=np.intc)
+        self.engaged, self.is_engaged, self.room = np.empty(width, dtype=np.intc), np.zeros(width, dtype=np.uint8), room
         self.scale, self.rest, self.z, self.x = start, start + stride, start + 2 * stride, start + 3 * stride
         start += 4 * stride
         self.r, self.direction, self.applied = start, start + stride, start + 2 * stride
@@ -92,24 +94,30 @@ cdef class EngagedSystem:
     cdef void engage(self, const double *weight, double least, double ridge) noexcept nogil:
         """Let the features with a weight take part, and scale them; a matrix that serves is not gathered again."""
         cdef int n = count_above(self.width, least, weight)
-        if self.n_engaged > IDLE * n + 8 or count_chosen(self.n_engaged, least, &self.engaged[0], weight) < n:
-            self.gather(weight, least, n)
+        cdef int known = count_chosen(self.n_engaged, least, &self.engaged[0], weight)
+        if self.n_engaged > IDLE * n + 8:
+            self.gather(weight, least, n, 0)
+        elif known < n:
+            self.gather(weight, least, self.n_engaged + n - known, self.n_engaged)
         weigh(self.n_engaged, self.filled, 1.0 + ridge, &self.engaged[0], weight, self.scale, self.rest)
         memset(self.z + self.n_engaged, 0, (self.filled - self.n_engaged) * sizeof(float))
 
-    cdef void gather(self, const double *weight, double least, int n) noexcept nogil:
-        """The correlations of the n features with a weight, or of all."""
-        cdef int i, p = 0
-        cdef bint all_of_them = 4 * n > 3 * self.width  # to gather most of a matrix takes longer than to use it
+    cdef void gather(self, const double *weight, double least, int n, int known) noexcept nogil:
+        """The correlations of n features, of which some are known and the others have a weight, or of all."""
+        cdef int i, p = known
+        if known == 0:
+            memset(&self.is_engaged[0], False, self.width)
+        if 4 * n > 3 * self.width:  # to gather most of a matrix takes longer than to use it
+            for i in range(self.width):
+                self.engaged[i], self.is_engaged[i] = i, True
+            self.n_engaged, self.filled, self.block, self.block_stride = self.width, self.stride, self.correlation, self.stride
+            return
         for i in range(self.width):
-            if all_of_them or weight[i] > least:
-                self.engaged[p] = i
+            if weight[i] > least and not self.is_engaged[i]:
+                self.engaged[p], self.is_engaged[i] = i, True
                 p += 1
-        self.n_engaged, self.filled = p, filled_up(p)
-        self.block = self.correlation
-        if not all_of_them:
-            self.block = self.gathered
-            gather_rows(n, self.filled, self.stride, &self.engaged[0], self.correlation, self.gathered)
+        self.n_engaged, self.filled, self.block, self.block_stride = n, filled_up(n), self.gathered, self.room
+        gather_rows(known, n, self.filled, self.stride, self.room, &self.engaged[0], self.correlation, self.gathered)
 
     cdef void solve(self, const double *right, double accuracy, double most) noexcept nogil:
         """Conjugate gradients, until what is left is so much smaller than the right side and its squares not above ``most``.
@@ -159,9 +167,9 @@ cdef class EngagedSystem:
         if self.by_root():
             self.through_root(self.applied)
         elif n <= SMALL:
-            sum_rows(filled, n, filled, NULL, self.block, self.side, self.applied)
+            sum_rows(filled, n, self.block_stride, NULL, self.block, self.side, self.applied)
         else:
-            sgemv("N", &filled, &n, &one, self.block, &filled, self.side, &ONE, &zero, self.applied, &ONE)
+            sgemv("N", &filled, &n, &one, self.block, &self.block_stride, self.side, &ONE, &zero, self.applied, &ONE)
         return curvature_of(filled, along, self.scale, self.rest, self.z, self.direction, self.applied)
 
     cdef void respond(self, const double *R, double *image) noexcept nogil:
