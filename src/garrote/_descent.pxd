@@ -15,7 +15,7 @@ cdef class BlockDescent:
         const double[::1] chi, b
         double[::1] gamma
         double floor, sigma2_y, n_samples, ridge, beta
-        bint has_root, fixed_beta
+        bint reserved, has_root, fixed_beta
         int width, rows
         object state
         ConjugateDescent conjugate
@@ -32,6 +32,7 @@ cdef class BlockDescent:
         double rival_energy
         double[::1] moved
         double[:, ::1] s_theta, s_m, s_w, s_v, s_goal, s_root_m, s_slack, chol  # of the strong ones, at both points
+        double[:, ::1] matrices  # the memory of all of them
         double noise[2]
         double free_energy[2]
         double residual[2]
@@ -48,6 +49,7 @@ cdef class BlockDescent:
         public bint converged
 
         void model(self, double ridge, object beta) except *
+        int reserve(self) except -1
         int descend(
             self, const double *theta, const double *w, double tol, int max_iter, double most, double *trace
         ) except -1 nogil

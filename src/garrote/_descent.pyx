@@ -101,19 +101,27 @@ cdef class BlockDescent:
         self.retarget(target, b, floor)
         self.state = np.zeros((5, width))
         self.theta, self.m, self.w, self.v, self.goal = self.state
+        self.gamma, self.rival = np.empty(width), NULL
+        # Nothing of this is written before it is needed. That it is asked for at once, and is more than all the rest, keeps
+        # the C library from handing a path's memory back after each, to ask for it anew page by page (glibc's thresholds).
+        self.matrices = np.empty((4, width * width))
+
+    cdef int reserve(self) except -1:
+        """Working memory for the descent with factorisations, which few paths need."""
+        cdef int width = self.width
         self.base, self.e = np.empty((2, self.rows if self.has_root else width))
         self.strong, self.local = np.empty((2, width), dtype=np.intc)
         self.is_strong, self.promoted = np.zeros((2, width), dtype=np.int8)
         self.moved = np.zeros(width)
         self.s_theta, self.s_m, self.s_w, self.s_v, self.s_goal, self.s_root_m, self.s_slack = np.empty((7, 2, width))
-        matrices = np.empty((4, width * width))
-        self.chol, self.inverse, self.hessian = matrices[:2], matrices[2], matrices[3]
-        self.gamma, self.rival = np.empty(width), NULL
+        self.chol, self.inverse, self.hessian = self.matrices[:2], self.matrices[2], self.matrices[3]
         self.c, self.c_base, self.u, self.work, self.step, self.t, self.a = np.empty((7, width))
         self.gathers = self.has_root and self.rows <= LONG
         self.strong_root = np.empty(self.rows * width if self.gathers else 0)
         self.y = np.empty(self.rows)
         self.cg = np.empty((5, width))
+        self.reserved = True
+        return 0
 
     def retarget(self, target, b, double floor):
         """Another y for the same features."""
@@ -168,6 +176,9 @@ cdef class BlockDescent:
         self.n_iter, self.n_factorizations, self.n_strong, self.at, self.finished = 0, 0, 0, 0, False
         if self.ends_by_gradients(theta, w, tol, max_iter, most, trace):
             return 0
+        if not self.reserved:
+            with gil:
+                self.reserve()
         for i in range(self.width):
             self.promoted[i] = False
             self.theta[i] = theta[i]

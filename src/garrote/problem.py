@@ -10,6 +10,7 @@ of a few features on which the free energy is computed, and can say how all feat
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import replace
@@ -43,6 +44,11 @@ def varying(mean: Array, variance: Array) -> Index:
     for part in feature_slabs(len(mean)):
         found[part] = np.sqrt(variance[part]) > np.maximum(CONSTANT_SPREAD * np.abs(mean[part]), LEAST_SPREAD)
     return np.flatnonzero(found)
+
+
+def varies(mean: float, variance: float) -> bool:
+    """Whether numbers with this mean and variance are not constant, up to rounding."""
+    return math.sqrt(variance) > max(CONSTANT_SPREAD * abs(mean), LEAST_SPREAD)
 
 
 def second_moment(mean: Array, variance: Array) -> Array:
@@ -114,8 +120,10 @@ class Problem(ABC):
 
     def check_log_odds(self, prior_log_odds: Any) -> Array | None:
         """Prior log odds of every feature, which may be given for the penalized ones only."""
+        if prior_log_odds is None:
+            return None
         penalized = np.delete(np.arange(self.n_features), self.unpenalized)
-        if prior_log_odds is None or np.shape(prior_log_odds) != penalized.shape:
+        if np.shape(prior_log_odds) != penalized.shape:
             return check_prior_log_odds(prior_log_odds, self.n_features)
         odds = np.zeros(self.n_features)
         odds[penalized] = check_prior_log_odds(prior_log_odds, len(penalized))
@@ -146,6 +154,7 @@ class Samples(Problem):
         self.fit_intercept = fit_intercept
         self.n_samples = float(weights.sum())
         self.weights = weights / self.n_samples
+        self.root_weights = np.sqrt(self.weights)
         self.n_passes = 1
         mean, variance = self.design.moments(self.weights)
         np.maximum(variance, 0.0, out=variance)  # rounding
@@ -172,7 +181,7 @@ class Samples(Problem):
             self.sigma2_y = float(self.weights @ self.y**2)
         if not np.isfinite(self.sigma2_y):
             raise ValueError("y has values whose squares overflow; divide it by a power of ten.")
-        if not len(varying(np.array([self.y_mean]), np.array([self.sigma2_y]))):  # y is constant: nothing to explain
+        if not varies(self.y_mean, self.sigma2_y):  # y is constant: nothing to explain
             self.y, self.sigma2_y = np.zeros(len(y)), 0.0
         self.projection: Projection | None = None
         if unpenalized is not None and len(unpenalized):
@@ -224,13 +233,13 @@ class Samples(Problem):
     @property
     def root_target(self) -> Array:
         """y in root coordinates: √weight times the centred outputs, and what covariates leave of it."""
-        target = np.sqrt(self.weights) * self.y
+        target = self.root_weights * self.y
         return target if self.projection is None else self.projection.remove(target)
 
     def correlations(self, e: Array) -> Array:
         """c_i = ⟨x_i r⟩ of every feature, for a residual e = √weight · r in root coordinates, or several: one pass."""
         self.n_passes += 1
-        weighted = (np.sqrt(self.weights) * e.T).T
+        weighted = (self.root_weights * e.T).T
         c, total = self.design.transpose_dot(weighted), weighted.sum(axis=0)
         for part in feature_slabs(len(c)):
             c[part] -= np.multiply.outer(self.x_mean[part], total)
@@ -242,14 +251,13 @@ class Samples(Problem):
         ``weighted`` is √weight times a residual, from which covariates have been removed.
         """
         self.n_passes += 1
-        fit = np.sqrt(self.weights) * (self.design.round_trip(weighted, respond) - self.x_mean @ v)
+        fit = self.root_weights * (self.design.round_trip(weighted, respond) - self.x_mean @ v)
         return fit if self.projection is None else self.projection.remove(fit)
 
     def outer(self, features: Index, scale: Array) -> Array:
         """Σ_i scale_i x_i x_iᵀ of some features, in root coordinates."""
-        root_weights = np.sqrt(self.weights)
         products = self.design.outer(features, self.x_mean[features], scale)
-        products *= np.multiply.outer(root_weights, root_weights)
+        products *= np.multiply.outer(self.root_weights, self.root_weights)
         if self.projection is None:
             return products
         return self.projection.remove(self.projection.remove(products).T)
@@ -258,7 +266,7 @@ class Samples(Problem):
         """Centred columns times √weight: rootᵀroot = χ."""
         columns = (self.design if rows == slice(None) else self.design.take(rows)).columns(features)
         columns -= self.x_mean[features]
-        columns *= np.sqrt(self.weights[rows])[:, None]
+        columns *= self.root_weights[rows][:, None]
         if self.projection is not None:
             columns -= self.projection.basis[rows] @ self.projection.coordinates[features].T
         return columns
@@ -266,7 +274,7 @@ class Samples(Problem):
     def unpenalized_coef(self, features: Index, v: Array) -> Array:
         if self.projection is None:
             return super().unpenalized_coef(features, v)
-        y = self.projection.basis.T @ (np.sqrt(self.weights) * self.y)
+        y = self.projection.basis.T @ (self.root_weights * self.y)
         return self.projection.to_coef @ (y - self.projection.coordinates[features].T @ v)
 
     def shortened(self, features: Index) -> tuple[Array, Array, float]:

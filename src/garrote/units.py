@@ -48,13 +48,18 @@ class Units:
 def safe_units(chi: Array, sigma2_y: float) -> Units | None:
     """Units in which extreme variances are about one; None where those of the user will do."""
     y = np.array([sigma2_y])
-    x_unit = _power_of_two(chi) if _extreme(chi, EXTREME_X) else np.ones(len(chi))
-    y_unit = float(_power_of_two(y)[0]) if _extreme(y, EXTREME_Y) else 1.0
+    extreme_x, extreme_y = _extreme(chi, EXTREME_X), _extreme(y, EXTREME_Y)
+    if not extreme_x and not extreme_y:
+        return None
+    x_unit = _power_of_two(chi) if extreme_x else np.ones(len(chi))
+    y_unit = float(_power_of_two(y)[0]) if extreme_y else 1.0
     return None if y_unit == 1.0 and (x_unit == 1.0).all() else Units(x_unit, y_unit)
 
 
 def _extreme(squares: Array, scale: float) -> bool:
     """Whether the root of any of them, unless it is zero, is beyond a scale or its inverse."""
+    if squares.min() >= scale**-2 and squares.max() <= scale**2:
+        return False
     return bool(((squares > scale**2) | ((squares < scale**-2) & (squares > 0.0))).any())
 
 
