@@ -76,7 +76,7 @@ def check_outputs(y: Any, n_samples: int) -> Array:
     """y as float64, one finite number for each sample."""
     if y is None:
         raise ValueError("y is missing; give the outputs, one number for each row of X.")
-    if not (_is_usual(y, 1) and len(y) and _is_finite(y)):
+    if not (_is_usual(y, 1) and len(y) and np.isfinite(y).all()):
         y = np.asarray(column_or_1d(_named("y", y, ensure_2d=False, dtype=np.float64), warn=True))
     if len(y) != n_samples:
         raise ValueError(f"X has {n_samples} samples but y has {len(y)}; give one output for each row.")

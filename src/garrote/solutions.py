@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from scipy import sparse
@@ -127,7 +127,9 @@ def _solutions_of_block(search: Search) -> Solutions:
     problem, model, size = search.problem, search.active.model, search.size
     gammas, points = search.grid[:size], search.compiled.columns(size)
     noise = np.maximum(points.noise, NOISE_FLOOR * problem.sigma2_y)
-    unused = [free_energy_of_unused(problem, gamma, model) for gamma in gammas.tolist()]
+    unused: Any = 0.0
+    if len(problem.varying) < problem.n_features:
+        unused = [free_energy_of_unused(problem, gamma, model) for gamma in gammas.tolist()]
     return Solutions(
         gammas=gammas,
         features=[search.active.features] * size,

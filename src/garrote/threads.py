@@ -50,6 +50,8 @@ class _HeldBlas:
             if self._controller is None:
                 self._controller = ThreadpoolController().select(user_api="blas")
             had = max((library.num_threads for library in self._controller.lib_controllers), default=1)
+            if had == 1:  # there is nothing to take
+                return 1
             self._let_any_thread_limit()
             self._limit = self._controller.limit(limits=1)
             return had
