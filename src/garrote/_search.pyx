@@ -34,6 +34,7 @@ cdef int CASCADE = search.CASCADE
 cdef int HIGHEST = search.HIGHEST
 cdef int SWAPS = search.SWAPS
 cdef double SLACK = exchange.SLACK
+cdef double UPHILL = exchange.UPHILL
 cdef int MOVES = exchange.MOVES
 cdef int DEPTH = exchange.DEPTH
 cdef int CHAINS = exchange.CHAINS
@@ -98,7 +99,9 @@ cdef class BlockSearch:
         int[::1] stamp, settled  # each point that is kept has a number
         int[:, ::1] tried
         int last_stamp
-        dict swapped
+        unsigned long long[::1] seen  # a number for each selection that was looked at, and how often
+        int[::1] looks
+        int n_seen
         unsigned char[::1] selection
         unsigned char[:, ::1] rungs, climbed
         double[::1] rung_energy
@@ -139,7 +142,7 @@ cdef class BlockSearch:
             (6, n_gammas), dtype=np.intc
         )
         self.tried = np.zeros((n_gammas, 2), dtype=np.intc)
-        self.swapped = {}
+        self.seen, self.looks, self.n_seen = np.empty(64, dtype=np.uint64), np.empty(64, dtype=np.intc), 0
 
     def points(self):
         """Of every γ the state θ, m, w, v, goal, then noise, F, residual, branch, steps, evaluations, converged."""
@@ -485,12 +488,22 @@ cdef class BlockSearch:
 
     cdef int count_selection(self, int k) except -1 nogil:
         """How often the selection of the k-th point was looked at, this time included."""
-        cdef int count
+        cdef int i
+        cdef unsigned long long number = 14695981039346656037u
         self.select(k)
-        with gil:
-            selection = (<const char *>&self.selection[0])[: self.width]
-            count = self.swapped[selection] = self.swapped.get(selection, 0) + 1
-        return count
+        for i in range(self.width):  # Fowler, Noll and Vo's hash: that two selections share a number will not happen
+            if self.selection[i]:
+                number = (number ^ <unsigned long long>i) * 1099511628211u
+        for i in range(self.n_seen):
+            if self.seen[i] == number:
+                self.looks[i] += 1
+                return self.looks[i]
+        if self.n_seen == self.seen.shape[0]:
+            with gil:
+                self.seen, self.looks = np.resize(self.seen, 2 * self.n_seen), np.resize(self.looks, 2 * self.n_seen)
+        self.seen[self.n_seen], self.looks[self.n_seen] = number, 1
+        self.n_seen += 1
+        return 1
 
     cdef bint try_moves(self, int k, bint swaps) except -1 nogil:
         """Solve the most promising moves from the k-th point, until one lowers F."""
@@ -538,8 +551,10 @@ cdef class BlockSearch:
         cdef bint adds = self.additions_mean_something(self.grid[k])
         memset(&self.touched[0], 0, self.width)
         memcpy(&self.start[0], self.row(k, THETA), self.width * sizeof(double))
+        self.set_prior(self.grid[k])
         for depth in range(1, DEPTH):
-            self.set_prior(self.grid[k])
+            if total > UPHILL:
+                return False
             self.switch(drop, add)
             self.touch(drop)
             self.touch(add)

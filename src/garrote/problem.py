@@ -177,7 +177,8 @@ class Samples(Problem):
             self.y_mean = 0.0
             self.varying = varying(self.x_mean, square)
         self.y: Array = np.asarray(y - self.y_mean, dtype=np.float64)
-        self.sigma2_y = float(np.dot(self.weights * self.y, self.y))  # which may overflow, and does not warn
+        with np.errstate(over="ignore"):
+            self.sigma2_y = float(self.weights @ self.y**2)
         if not np.isfinite(self.sigma2_y):
             raise ValueError("y has values whose squares overflow; divide it by a power of ten.")
         if not varies(self.y_mean, self.sigma2_y):  # y is constant: nothing to explain
