@@ -15,6 +15,8 @@ import numpy as np
 cdef extern from "_vectors.h" nogil:
     int gains(int n, double bound, double slope, double weight, const double *c, const double *s, const double *g)
     void shift(int n, double c_factor, double s_factor, const double *r, double *c, double *s)
+    void add_square(int n, int stride, double factor, const double *g, double *A)
+    void times(int n, double factor, const double *x, double *out)
 
 cdef int ONE = 1
 cdef double NOISE_FLOOR = 1e-20
@@ -57,7 +59,7 @@ def check_most(int most):
 cdef class BlockScreen:
     """The screening of one Block, with its working memory; the formulas are those of garrote.exchange.
 
-    Selected features have slots, in the order in which they were selected; G has a row for each slot, of all features.
+    Selected features have slots, in any order; G has a row for each slot, of all features.
     """
 
     def __init__(self, gram, chi, b, double sigma2_y, double n_samples):
@@ -199,14 +201,12 @@ cdef class BlockScreen:
         factor = -1.0 / s
         if n:
             dger(&width, &n, &factor, r, &ONE, g, &ONE, &self.G[0], &width)
+        add_square(n, room, 1.0 / s, g, &self.P[0])
         for p in range(n):
-            for q in range(n):
-                self.P[p * room + q] += g[p] * g[q] / s
-            self.P[p * room + n] = self.P[n * room + p] = -g[p] / s
-            self.v[p] -= g[p] * c / s
+            self.P[p * room + n] = self.P[n * room + p] = g[p] * factor
+            self.v[p] += g[p] * c * factor
         self.P[n * room + n], self.v[n] = 1.0 / s, c / s
-        for p in range(width):
-            self.G[n * width + p] = r[p] / s
+        times(width, 1.0 / s, r, &self.G[n * width])
         shift(width, -c / s, -1.0 / s, r, &self.c[0], &self.s[0])
         self.on[n], self.is_on[i] = i, True
         self.n_on += 1
@@ -223,19 +223,18 @@ cdef class BlockScreen:
         for p in range(last + 1):
             g[p] = self.P[p * room + slot]
         dger(&width, &self.n_on, &factor, r, &ONE, g, &ONE, &self.G[0], &width)
+        add_square(last + 1, room, factor, g, &self.P[0])
         for p in range(last + 1):
-            for q in range(last + 1):
-                self.P[p * room + q] -= g[p] * g[q] / P_ii
-            self.v[p] -= g[p] * v / P_ii
+            self.v[p] += g[p] * v * factor
         shift(width, v / P_ii, 1.0 / P_ii, r, &self.c[0], &self.s[0])
         self.is_on[self.on[slot]] = False
-        for p in range(slot, last):
-            self.on[p], self.v[p] = self.on[p + 1], self.v[p + 1]
-            memcpy(&self.G[p * width], &self.G[(p + 1) * width], width * sizeof(double))
-            memcpy(&self.P[p * room], &self.P[(p + 1) * room], room * sizeof(double))
-        for p in range(last):
-            for q in range(slot, last):
-                self.P[p * room + q] = self.P[p * room + q + 1]
+        if slot < last:  # the last one takes its slot
+            self.on[slot], self.v[slot] = self.on[last], self.v[last]
+            memcpy(&self.G[slot * width], &self.G[last * width], width * sizeof(double))
+            memcpy(&self.P[slot * room], &self.P[last * room], last * sizeof(double))
+            self.P[slot * room + slot] = self.P[last * room + last]
+            for p in range(last):
+                self.P[p * room + slot] = self.P[slot * room + p]
         self.n_on = last
         self.changes += 1
 

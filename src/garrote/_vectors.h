@@ -290,6 +290,24 @@ EACH_PROCESSOR static int gains(
     return count > 0;
 }
 
+/* The first n rows and columns of A += factor g g'. */
+EACH_PROCESSOR static void add_square(
+    int n, int stride, double factor, const double *restrict g, double *restrict A)
+{
+    for (int p = 0; p < n; p++) {
+        double *restrict row = A + (size_t)p * stride, by = factor * g[p];
+        for (int q = 0; q < n; q++)
+            row[q] += by * g[q];
+    }
+}
+
+/* out = factor x. */
+EACH_PROCESSOR static void times(int n, double factor, const double *restrict x, double *restrict out)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = factor * x[i];
+}
+
 /* c += c_factor r and s += s_factor r^2. */
 EACH_PROCESSOR static void shift(
     int n, double c_factor, double s_factor, const double *restrict r, double *restrict c, double *restrict s)
