@@ -41,8 +41,12 @@ cdef class BlockScreen:
         void leave(self, int slot) noexcept nogil
         void measure(self) noexcept nogil
         double energy(self, double explained) noexcept nogil
-        void find_best(self, Best *found, int most, bint adds, bint swaps) noexcept nogil
+        void find_best(
+            self, Best *found, int most, bint adds, bint swaps, double worst, double least_explained
+        ) noexcept nogil
         void find_swaps(self, Best *found, int most, const unsigned char *touched, double worst) noexcept nogil
         bint find_swap(self, Best *found, int most, const unsigned char *touched, double worst) noexcept nogil
         void offer_single(self, Best *found, bint adds, const unsigned char *touched) noexcept nogil
-        bint find_link(self, Best *found, int most, bint adds, const unsigned char *touched) noexcept nogil
+        bint find_link(
+            self, Best *found, int most, bint adds, const unsigned char *touched, double worst, double least_explained
+        ) noexcept nogil

@@ -5,7 +5,7 @@ The screen remembers the selection that it looked at last. Most selections diffe
 then P, G, c and s are brought up to date by rank-one changes, in place of an inverse.
 """
 
-from libc.math cimport fmax, log, sqrt
+from libc.math cimport fmax, fmin, log, sqrt
 from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport daxpy, dgemv, dger, dsymm
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri
@@ -24,8 +24,9 @@ cdef double NOISE_FLOOR = 1e-20
 cdef double COPIES = 1e-7
 #: A feature of which so little is left when the others are removed does not enter by a rank-one change.
 cdef double ALMOST_A_COPY = 1e-6
-#: So many rank-one changes are made before everything is computed anew.
+#: So many rank-one changes are made before everything is computed anew; and so many at once, even if few are selected.
 cdef int CHANGES = 50
+cdef int FEW = 4
 #: In the place of s for features that are not to enter: nothing is gained by them.
 cdef double CLOSED = 1e300
 
@@ -88,7 +89,7 @@ cdef class BlockScreen:
             different += (theta[i] > 0.0) != self.is_on[i]
         if self.known and different == 0 and ridge == self.ridge:
             return True
-        if not self.known or ridge != self.ridge or 2 * different > n or self.changes + different > CHANGES:
+        if not self.known or ridge != self.ridge or different > max(n // 2, FEW) or self.changes + different > CHANGES:
             return self.begin_anew(theta, ridge)
         self.reserve(self.n_on + different)
         p = 0
@@ -260,7 +261,7 @@ cdef class BlockScreen:
         """The changes of F, drops and adds (−1: none) of the best moves, best first."""
         cdef Best found
         check_most(most)
-        self.find_best(&found, most, adds, swaps)
+        self.find_best(&found, most, adds, swaps, ANYTHING, ANYTHING)
         cut = range(found.size)
         return (
             np.array([found.value[p] for p in cut]),
@@ -268,13 +269,16 @@ cdef class BlockScreen:
             np.array([found.add[p] for p in cut], dtype=np.intp),
         )
 
-    cdef void find_best(self, Best *found, int most, bint adds, bint swaps) noexcept nogil:
+    cdef void find_best(
+        self, Best *found, int most, bint adds, bint swaps, double worst, double least_explained
+    ) noexcept nogil:
+        """Moves that raise F by less than ``worst``; swaps only if they explain no more than so much less."""
         cdef int p
         cdef Best swapped
-        begin(found, most, ANYTHING)
+        begin(found, most, worst)
         self.offer_single(found, adds, NULL)
         if swaps:
-            self.find_swaps(&swapped, most, NULL, ANYTHING)
+            self.find_swaps(&swapped, most, NULL, least_explained)
             for p in range(swapped.size):
                 offer(found, swapped.value[p], swapped.drop[p], swapped.add[p])
 
@@ -310,10 +314,14 @@ cdef class BlockScreen:
         """The same for the best of all moves."""
         cdef Best found
         check_most(most)
-        return (found.value[0], found.drop[0], found.add[0]) if self.find_link(&found, most, adds, &touched[0]) else None
+        link = self.find_link(&found, most, adds, &touched[0], ANYTHING, ANYTHING)
+        return (found.value[0], found.drop[0], found.add[0]) if link else None
 
-    cdef bint find_link(self, Best *found, int most, bint adds, const unsigned char *touched) noexcept nogil:
-        self.find_swap(found, most, touched, ANYTHING)
+    cdef bint find_link(
+        self, Best *found, int most, bint adds, const unsigned char *touched, double worst, double least_explained
+    ) noexcept nogil:
+        self.find_swap(found, most, touched, least_explained)
+        found.worst = fmin(found.worst, worst)
         self.offer_single(found, adds, touched)
         return found.size > 0
 

@@ -351,7 +351,8 @@ cdef class BlockSearch:
             size = self.screen.n_on
             if self.screen.noise > INTERPOLATED * self.sigma2_y:
                 self.offer_rung(size, remember)
-            self.screen.find_best(&found, MOVES, up_to > 0, False)
+            # of equal prior odds, an addition lowers F + γ·size and a drop raises it
+            self.screen.find_best(&found, self.swaps_compared, up_to > 0, False, INFINITY, INFINITY)
             wanted = -1
             for p in range(found.size - 1, -1, -1):
                 if (found.add[p] if up_to else found.drop[p]) >= 0:
@@ -512,7 +513,9 @@ cdef class BlockSearch:
         cdef double gamma = self.grid[k]
         self.set_prior(gamma)
         self.look(self.row(k, THETA))
-        self.screen.find_best(&found, MOVES, self.additions_mean_something(gamma), swaps)
+        self.screen.find_best(
+            &found, MOVES, self.additions_mean_something(gamma), swaps, UPHILL, self.explained_by(UPHILL)
+        )
         for p in range(found.size):
             if found.value[p] < SLACK and (self.is_decided(k, found.drop[p]) or self.is_decided(k, found.add[p])):
                 memcpy(&self.start[0], self.row(k, THETA), self.width * sizeof(double))
@@ -520,6 +523,12 @@ cdef class BlockSearch:
                 if self.try_start(k):
                     return True
         return swaps and self.try_chains(k, &found)
+
+    cdef double explained_by(self, double rise) noexcept nogil:
+        """How much less a swap may explain that raises F by so much; no bound, where prior odds differ."""
+        if self.swaps_compared > 1:
+            return INFINITY
+        return self.screen.noise * (exp(2.0 * rise / self.n_samples) - 1.0)
 
     cdef bint is_decided(self, int k, int i) noexcept nogil:
         return i >= 0 and fabs(self.row(k, THETA)[i]) >= DECIDED
@@ -559,7 +568,9 @@ cdef class BlockSearch:
             self.touch(drop)
             self.touch(add)
             self.look(&self.start[0])
-            if not self.screen.find_link(&found, self.swaps_compared, adds, &self.touched[0]):
+            if not self.screen.find_link(
+                &found, self.swaps_compared, adds, &self.touched[0], UPHILL - total, self.explained_by(UPHILL - total)
+            ):
                 return False
             total, drop, add = total + found.value[0], found.drop[0], found.add[0]
             if total < SLACK:
