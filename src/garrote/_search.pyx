@@ -34,6 +34,7 @@ cdef int CASCADE = search.CASCADE
 cdef int HIGHEST = search.HIGHEST
 cdef int SWAPS = search.SWAPS
 cdef double SLACK = exchange.SLACK
+cdef double SLACK_OF_ADDITIONS = exchange.SLACK_OF_ADDITIONS
 cdef double UPHILL = exchange.UPHILL
 cdef int MOVES = exchange.MOVES
 cdef int DEPTH = exchange.DEPTH
@@ -510,14 +511,15 @@ cdef class BlockSearch:
         """Solve the most promising moves from the k-th point, until one lowers F."""
         cdef int p
         cdef Best found
-        cdef double gamma = self.grid[k]
+        cdef double gamma = self.grid[k], slack
         self.set_prior(gamma)
         self.look(self.row(k, THETA))
         self.screen.find_best(
             &found, MOVES, self.additions_mean_something(gamma), swaps, UPHILL, self.explained_by(UPHILL)
         )
         for p in range(found.size):
-            if found.value[p] < SLACK and (self.is_decided(k, found.drop[p]) or self.is_decided(k, found.add[p])):
+            slack = SLACK if found.drop[p] >= 0 else SLACK_OF_ADDITIONS
+            if found.value[p] < slack and (self.is_decided(k, found.drop[p]) or self.is_decided(k, found.add[p])):
                 memcpy(&self.start[0], self.row(k, THETA), self.width * sizeof(double))
                 self.switch(found.drop[p], found.add[p])
                 if self.try_start(k):

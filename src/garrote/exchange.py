@@ -24,8 +24,10 @@ from garrote.arrays import Array, Index
 from garrote.block import Block
 from garrote.limits import NOISE_FLOOR
 
-#: A move is worth solving when its screened F is at most this far above the present one (the solve will lower it).
-SLACK = 1.0
+#: A move is worth solving when its screened F is at most this far above the present one (the solve will lower it). Of some
+#: hundred moves that found a lower F none was above 0.73, and no addition above −0.09.
+SLACK = 0.75
+SLACK_OF_ADDITIONS = 0.0
 
 #: A chain that has led so far uphill is given up: of some hundred that found a lower F none had risen by more than 4.8.
 UPHILL = 6.0
@@ -61,7 +63,7 @@ def moves(block: Block, solution: Array, gamma: Array, ridge: float, *, adds: bo
     best = list(zip(*screened(block, solution, gamma, ridge).best(MOVES, adds, swaps), strict=True))
     decided = np.abs(solution) >= DECIDED
     for change, drop, add in best:
-        if change < SLACK and any(decided[i] for i in (drop, add) if i >= 0):
+        if change < (SLACK if drop >= 0 else SLACK_OF_ADDITIONS) and any(decided[i] for i in (drop, add) if i >= 0):
             yield switched(solution, gamma, drop, add)
     for change, drop, add in [move for move in best if min(move[1:]) >= 0][:CHAINS]:
         yield from _chain(block, solution, gamma, ridge, change, drop, add, adds=adds)
