@@ -31,6 +31,7 @@ cdef double UNDECIDED = search.UNDECIDED
 cdef int MANY_UNDECIDED = search.MANY_UNDECIDED
 cdef int SWEEPS = search.SWEEPS
 cdef int CASCADE = search.CASCADE
+cdef int AVALANCHE = search.AVALANCHE
 cdef int HIGHEST = search.HIGHEST
 cdef int SWAPS = search.SWAPS
 cdef double SLACK = exchange.SLACK
@@ -180,12 +181,17 @@ cdef class BlockSearch:
 
     cdef int descend(self, int k, const double *theta, int branch, const double *w, int beat) except -1 nogil:
         """Solve at the k-th γ from θ and w; ``beat`` is the γ whose best point is to be beaten, or −1."""
-        cdef int selected
         cdef double most = self.most_selected if self.cut or k < self.end else INFINITY
-        self.set_prior(self.grid[k])
         if branch == EXCHANGE:
-            selected = count_above(self.width, 0.0, theta)
-            most = fmin(most, selected + (CASCADE if self.additions_mean_something(self.grid[k]) else 0))
+            most = fmin(
+                most,
+                count_above(self.width, 0.0, theta) + (CASCADE if self.additions_mean_something(self.grid[k]) else 0),
+            )
+        return self.descend_to(most, k, theta, w, beat)
+
+    cdef int descend_to(self, double most, int k, const double *theta, const double *w, int beat) except -1 nogil:
+        """The same, until more features are selected than that."""
+        self.set_prior(self.grid[k])
         memcpy(&self.descent.gamma[0], &self.prior[0], self.width * sizeof(double))
         self.descent.rival, self.descent.rival_energy = NULL, INFINITY
         if beat >= 0:
@@ -266,12 +272,12 @@ cdef class BlockSearch:
             self.set_prior(self.grid[0])
             for k in range(<int>self.grid.shape[0]):
                 if k == 0:
-                    self.descend(k, &self.prior[0], UP, NULL, -1)
+                    self.anneal(k, &self.prior[0], NULL)
                 elif k > 1 and self.same_branch(self.row(k - 1, THETA), self.row(k - 2, THETA)):
                     self.predict(k, self.row(k - 1, THETA), k - 1, self.row(k - 2, THETA), k - 2)
-                    self.descend(k, &self.start[0], UP, &self.start_w[0], -1)
+                    self.anneal(k, &self.start[0], &self.start_w[0])
                 else:
-                    self.descend(k, self.row(k - 1, GOAL), UP, self.row(k - 1, W), -1)
+                    self.anneal(k, self.row(k - 1, GOAL), self.row(k - 1, W))
                 self.overfitted = self.overfitted or self.overfits()
                 if self.overfitted and not whole_grid and k > 0:
                     break
@@ -280,6 +286,40 @@ cdef class BlockSearch:
                 self.size = k + 1
                 if not self.overfitted:
                     self.end = k + 1
+
+    cdef int anneal(self, int k, const double *theta, const double *w) except -1 nogil:
+        cdef int selected = count_above(self.width, 0.0, theta)
+        cdef bint far = self.cut and selected + AVALANCHE < self.most_selected < INFINITY
+        if not far or self.additions_mean_something(self.grid[k]):
+            return self.descend(k, theta, UP, w, -1)
+        self.descend_to(selected + CASCADE, k, theta, w, -1)
+        if not self.descent.converged and count_above(self.width, 0.0, &self.descent.theta[0]) > selected + CASCADE:
+            if not self.falls_without_end():
+                memcpy(&self.start[0], &self.descent.theta[0], self.width * sizeof(double))
+                memcpy(&self.start_w[0], &self.descent.w[0], self.width * sizeof(double))
+                return self.descend(k, &self.start[0], UP, &self.start_w[0], -1)
+        return 0
+
+    cdef bint falls_without_end(self) except -1 nogil:
+        """As garrote.ladder.falls_without_end, from where the descent is; then it is known to overfit."""
+        cdef int i, p, add
+        cdef Best found
+        for i in range(self.width):
+            self.selection[i] = self.descent.theta[i] > 0.0
+        while True:
+            self.look_at_selection()
+            if self.screen.n_on > self.most_selected:
+                self.overfitted = True
+                self.n_selected, self.strong_mass, self.weak_mass = self.screen.n_on, 0.0, 0.0
+                return True
+            self.screen.find_best(&found, MOVES, True, False, 0.0, INFINITY)
+            add = -1
+            for p in range(found.size - 1, -1, -1):
+                if found.add[p] >= 0:
+                    add = found.add[p]
+            if add < 0:
+                return False
+            self.selection[add] = True
 
     def follow_down(self):
         cdef int k, size = ROWS * self.width * sizeof(double)

@@ -86,6 +86,21 @@ def best_pair(block: Block, prior_log_odds: Array, ridge: float) -> tuple[int, i
     return int(i), int(j)
 
 
+def falls_without_end(block: Block, theta: Array, gamma: Array, ridge: float, most: float) -> int:
+    """The size to which additions lead from θ, each the best and each lowering F, if it is above ``most``; or zero.
+
+    Where useless features are worth adding one after the other, lowest F means an overfit.
+    """
+    theta = np.copysign(CERTAIN, theta)
+    while (size := int(np.count_nonzero(theta > 0.0))) <= most:
+        change, _, add = screened(block, theta, gamma, ridge).best(MOVES, True, False)
+        lower = np.flatnonzero((add >= 0) & (change < 0.0))
+        if not len(lower):
+            return 0
+        theta[add[lower[0]]] = CERTAIN
+    return size
+
+
 def _climb(
     block: Block, theta: Array, prior_log_odds: Array, ridge: float, *, up_to: int, until: Sequence[Rung] = ()
 ) -> tuple[list[Rung], Array]:

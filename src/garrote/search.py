@@ -22,7 +22,7 @@ from garrote._loops import COMPILED
 from garrote.arrays import Array
 from garrote.energy import Energy
 from garrote.exchange import moves
-from garrote.ladder import ladder
+from garrote.ladder import falls_without_end, ladder
 from garrote.limits import INTERPOLATED
 from garrote.minimise import Descent, Rival
 from garrote.points import Point, Start
@@ -43,6 +43,9 @@ SWEEPS = 10
 
 #: An exchange move that brings in more features than this is abandoned, and the ladder ends so much above a solution.
 CASCADE = 10
+
+#: On the way up a cascade is looked at, where so many more features may be selected, for it may be a long avalanche.
+AVALANCHE = 30
 
 #: An unselected feature with a larger inclusion is undecided.
 UNDECIDED = 0.05
@@ -130,9 +133,19 @@ class Search:
         return [point.found.run.end.residual for point in self._best]
 
     def descend(
-        self, k: int, theta: Array, branch: str, *, near: Start | Point | None = None, beat: Point | None = None
+        self,
+        k: int,
+        theta: Array,
+        branch: str,
+        *,
+        near: Start | Point | None = None,
+        beat: Point | None = None,
+        most: float = math.inf,
     ) -> Point:
-        """Solve at the k-th γ from θ, near some point; no pass over X is spent on one that will not beat another."""
+        """Solve at the k-th γ from θ, near some point, or until more than ``most`` features are selected.
+
+        No pass over X is spent on one that will not beat another.
+        """
 
         def give_up(found: Found) -> bool:
             if beat is None:  # the default grid ends where the path overfits
@@ -141,7 +154,7 @@ class Search:
             return found.free_energy - margin > beat.free_energy - self.lower
 
         gamma = float(self.grid[k])
-        most = self.most_selected if self.cut or k < self.end else math.inf
+        most = min(most, self.most_selected) if self.cut or k < self.end else math.inf
         if branch == "restart":  # random inclusions begin with many
             most = math.inf
         if branch == "exchange":  # one move; an avalanche is what annealing finds, at its own γ
@@ -215,8 +228,8 @@ class Search:
         self.cut = not whole_grid
         start, reason = Start(self.active.start(float(self.grid[0])), None), ""
         for k in range(len(self.grid)):
-            point = self.descend(k, start.theta, "up", near=start)
-            reason = reason or self.overfits(point.found)
+            point, overfit = self.anneal(k, start)
+            reason = reason or overfit
             if reason and not whole_grid and self.best:
                 break
             self.best.append(point)
@@ -228,6 +241,22 @@ class Search:
                 start = self.predicted(k + 1, point, k, self.best[k - 1], k - 1)
         self.tidy()
         return "" if whole_grid else reason
+
+    def anneal(self, k: int, start: Start) -> tuple[Point, str]:
+        """The k-th γ on the way up, and why it overfits, or ''. An avalanche of useless features is not waited for."""
+        selected, gamma = int(np.count_nonzero(start.theta > 0.0)), float(self.grid[k])
+        far = self.cut and self.active.whole and selected + AVALANCHE < self.most_selected < math.inf
+        if not far or self.additions_mean_something(gamma):
+            point = self.descend(k, start.theta, "up", near=start)
+            return point, self.overfits(point.found)
+        point = self.descend(k, start.theta, "up", near=start, most=selected + CASCADE)
+        if not point.found.run.converged and len(point.selected) > selected + CASCADE:
+            prior, ridge = self.active.start(gamma), self.active.model.ridge
+            size = falls_without_end(self.active.block, point.theta, prior, ridge, self.most_selected)
+            if size:
+                return point, self.excess(size, 0.0, 0.0)
+            point = self.descend(k, point.theta, "up", near=point)
+        return point, self.overfits(point.found)
 
     def follow_down(self) -> None:
         """Part 2."""
