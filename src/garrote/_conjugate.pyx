@@ -55,6 +55,7 @@ cdef extern from "_vectors.h" nogil:
     )
     void go(int n, double length, const double *start, const double *step, double *out)
     int count_above(int n, double bound, const double *x)
+    void subtract_product(int n, const double *A, const double *x, const double *b, double *out)
     double product_with_sum(int n, const double *x, const double *y, const double *z)
     double largest_slope(int n, double ridge, double kappa, const double *chi, const double *m, const double *w)
     double finish_point(
@@ -121,6 +122,9 @@ cdef double PROGRESS = 1e-4
 cdef double FAINT = 0.3
 #: The farthest that an anchor is of use.
 cdef double NEAR = 0.5
+#: With so many features, and not more, plain loops over the Gram matrix are faster than BLAS.
+cdef int LEAST = 8
+cdef int SMALL = 256
 #: After so many steps a descent is lost.
 cdef int PATIENCE = 100
 #: Operations, roughly, between two looks at whether a signal came: some hundredths of a second.
@@ -219,7 +223,7 @@ cdef class ConjugateDescent:
 
     cdef bint begin(self, const double *theta, const double *w) noexcept nogil:
         """Evaluate the start; where w is not known, or not that of a solution near by, it is found for the given m."""
-        self.by_gram = not self.has_root or 2 * self.rows > self.width  # whatever was before: a descent has no memory
+        self.by_gram = not self.has_root or 2 * self.rows >= self.width  # whatever was before: a descent has no memory
         memcpy(self.theta, theta, self.width * sizeof(double))
         if w == NULL:
             memset(self.w, 0, self.width * sizeof(double))
@@ -462,10 +466,12 @@ cdef class ConjugateDescent:
     cdef double residual_by_gram(self) noexcept nogil:
         """The same as c = b − χv and ⟨y²⟩ − v·(b + c), of which rounding leaves less."""
         cdef double one = 1.0, minus = -1.0
-        memcpy(self.c, &self.b[0], self.width * sizeof(double))
-        dgemv(
-            "N", &self.width, &self.width, &minus, <double *>&self.gram[0, 0], &self.width, self.v, &ONE, &one, self.c, &ONE
-        )
+        cdef double *gram = <double *>&self.gram[0, 0]
+        if LEAST <= self.width <= SMALL:
+            subtract_product(self.width, gram, self.v, &self.b[0], self.c)
+        else:
+            memcpy(self.c, &self.b[0], self.width * sizeof(double))
+            dgemv("N", &self.width, &self.width, &minus, gram, &self.width, self.v, &ONE, &one, self.c, &ONE)
         return self.squares - product_with_sum(self.width, self.v, &self.b[0], self.c)
 
     # ---- linear systems ------------------------------------------------------------------------------------
