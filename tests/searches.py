@@ -42,12 +42,13 @@ class Descents:
 
     def __init__(self, tries, monkeypatch, ends):
         self.ends = {k: list(several) for k, several in ends.items()}
-        self.asked, self.near = [], []
+        self.asked, self.near, self.most = [], [], []
         monkeypatch.setattr(tries, "descend", self)
 
-    def __call__(self, k, theta, branch, *, near=None, beat=None):
+    def __call__(self, k, theta, branch, *, near=None, beat=None, most=np.inf):
         self.asked.append((k, np.array(theta), branch, beat))
         self.near.append(near)
+        self.most.append(most)
         end = self.ends[k].pop(0)
         return end if isinstance(end, Point) else Point(end, branch)
 

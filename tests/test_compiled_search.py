@@ -54,6 +54,16 @@ def test_the_compiled_search_is_the_plain_one(shape, seed):
     assert_same(*searches(problem, wide_gammas(problem, 25), Model(ridge=0.1), whole_grid=True))
 
 
+def test_an_avalanche_is_not_waited_for(monkeypatch):
+    asked, falls = [], garrote.search.falls_without_end
+    monkeypatch.setattr(garrote.search, "falls_without_end", lambda *what: asked.append(falls(*what)) or asked[-1])
+    for seed in range(2):
+        X, y, _ = sparse_regression(175, 500, 50, sigma=0.7, rng=np.random.default_rng(seed))
+        problem = Samples(X, y)
+        assert_same(*searches(problem, default_gammas(problem, 50), Model()))
+    assert any(asked) and not all(asked)  # there were both
+
+
 def test_prior_log_odds_and_few_steps_are_those_of_the_plain_search():
     X, y, _ = sparse_regression(40, 30, 5, zeta=0.5, sigma=0.5, rng=np.random.default_rng(0))
     problem, odds = Samples(X, y), np.random.default_rng(1).standard_normal(30)

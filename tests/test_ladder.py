@@ -10,7 +10,7 @@ from scipy.special import expit
 import garrote.search
 from garrote import garrote_path
 from garrote.datasets import sparse_regression
-from garrote.ladder import CERTAIN, best_pair, ladder
+from garrote.ladder import CERTAIN, best_pair, falls_without_end, ladder
 from garrote.problem import Samples
 from garrote.search import Search
 
@@ -38,6 +38,33 @@ def test_every_size_has_the_best_of_all_its_selections(block, ridge):
         best = min(energy(block, some, odds, ridge) for some in combinations(range(9), rung.size))
         assert np.count_nonzero(rung.theta > 0.0) == rung.size
         assert_allclose(rung.energy, best, rtol=1e-9)
+
+
+def additions(block, selected, gamma, ridge, most):
+    """The size to which the best additions lead, while each lowers F, or zero where that is not above ``most``."""
+    selected, odds = list(selected), np.zeros(len(block.features))
+    while len(selected) <= most:
+        others = np.setdiff1d(np.arange(len(odds)), selected)
+        change = [
+            energy(block, [*selected, j], odds, ridge) - energy(block, selected, odds, ridge) - gamma for j in others
+        ]
+        if not change or min(change) >= 0.0:
+            return 0
+        selected.append(others[int(np.argmin(change))])
+    return len(selected)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+def test_additions_fall_without_end_where_the_prior_expects_many_useless_features(ridge):
+    rng = np.random.default_rng(5)
+    noise = Samples(rng.standard_normal((30, 60)), rng.standard_normal(30)).block(np.arange(60))
+    sizes = []
+    for gamma in (-6.0, -4.0, -2.0, -1.0, 0.0):
+        theta = np.where(np.arange(60) < 2, 3.0, -3.0)
+        sizes.append(falls_without_end(noise, theta, np.full(60, gamma), ridge, 12.0))
+        assert sizes[-1] == additions(noise, range(2), gamma, ridge, 12.0)
+        assert (theta == np.where(np.arange(60) < 2, 3.0, -3.0)).all()
+    assert sizes[0] == 0 and sizes[-1] == 13
 
 
 def test_the_best_pair_is_found_among_all(block):

@@ -11,7 +11,7 @@ from scipy.special import expit
 from searches import Descents, found, one_in, random_search, search, several_in
 
 import garrote.search
-from garrote.points import Point
+from garrote.points import Point, Start
 from garrote.problem import Samples
 from garrote.search import Search
 from garrote.workingset import Model
@@ -157,6 +157,42 @@ def test_a_path_has_a_first_point_even_if_that_overfits(monkeypatch):
     assert tries.end == 0
 
 
+@pytest.mark.parametrize(
+    ("n_samples", "gamma", "most"),
+    [
+        (201, -4.0, 13),  # 400 e^−4 useless features are expected: after ten more than three the cascade is looked at
+        (201, -7.0, math.inf),  # but not where less than one is expected
+        (61, -4.0, math.inf),  # nor where no more than 27 others may be selected
+    ],
+)
+def test_a_cascade_on_the_way_up_is_looked_at_where_it_may_be_a_long_avalanche(n_samples, gamma, most, monkeypatch):
+    tries = random_search(n_samples, 402, [gamma])
+    assert tries.cut
+    descents = Descents(tries, monkeypatch, {0: [several_in(3, of=402)]})
+    tries.anneal(0, Start(np.where(np.arange(402) < 3, 1.0, -5.0), None))
+    assert descents.most == [most]
+    tries.cut = False  # a given grid is solved whole
+    descents = Descents(tries, monkeypatch, {0: [several_in(3, of=402)]})
+    tries.anneal(0, Start(np.where(np.arange(402) < 3, 1.0, -5.0), None))
+    assert descents.most == [math.inf]
+
+
+@pytest.mark.parametrize("size", [0, 101])
+def test_an_avalanche_ends_the_path_and_another_cascade_goes_on(size, monkeypatch):
+    tries = random_search(201, 402, [-4.0])
+    ends = [several_in(14, of=402, converged=False), several_in(20, of=402)]
+    descents = Descents(tries, monkeypatch, {0: list(ends)})
+    monkeypatch.setattr(garrote.search, "falls_without_end", lambda *_: size)
+    point, reason = tries.anneal(0, Start(np.where(np.arange(402) < 3, 1.0, -5.0), None))
+    if size:
+        assert descents.most == [13] and point.found is ends[0]
+        assert reason == "101 features are selected from 201 samples: the fit begins to interpolate"
+    else:
+        assert descents.most == [13, math.inf] and point.found is ends[1] and reason == ""
+        np.testing.assert_array_equal(descents.asked[1][1], ends[0].run.end.theta)
+        np.testing.assert_array_equal(descents.near[1].w, ends[0].run.end.w)
+
+
 def test_a_given_grid_is_solved_beyond_the_first_point_that_overfits_but_no_branch_is_followed_there(monkeypatch):
     tries = random_search(21, 20)
     counts = (1, 11, 2, 12)
@@ -275,6 +311,18 @@ def test_sweeps_end_even_if_they_change_something_for_ever(monkeypatch):
     assert order == 10 * [("neighbour", 0, 1), ("exchange", 0), ("neighbour", 0, -1), ("exchange", 0)]
 
 
+def test_the_neighbours_branch_is_foreseen_where_it_goes_on_beyond_it(monkeypatch):
+    tries = random_search(30, 3)
+    near, far = one_in(1, 7.0), Point(found([0.1, 0.8, 0.1], free_energy=6.0), "up")
+    tries.best, tries.end = [one_in(0, 9.0), near, far, one_in(2, 5.0)], 4
+    descents = Descents(tries, monkeypatch, {0: [one_in(1, 8.5)], 2: [one_in(2, 5.5)]})
+    assert tries.try_neighbour(0, 1)
+    np.testing.assert_allclose(descents.asked[0][1], 2.0 * near.theta - far.theta)
+    np.testing.assert_allclose(descents.near[0].w, 2.0 * near.w - far.w)
+    assert tries.try_neighbour(2, 3)  # there is nothing beyond the last
+    np.testing.assert_array_equal(descents.asked[1][1], tries.best[3].theta)
+
+
 def test_the_neighbours_solution_is_tried_once_and_only_if_it_selects_otherwise(monkeypatch):
     tries = random_search(30, 3)
     tries.best, tries.end = [one_in(0, 9.0), one_in(1, 8.0), one_in(1, 7.0), one_in(2, 6.0)], 3
@@ -290,8 +338,8 @@ def test_the_neighbours_solution_is_tried_once_and_only_if_it_selects_otherwise(
     assert tries.try_neighbour(1, 0)  # another γ: not tried there
     k, theta, branch, beat = descents.asked[1]
     assert (k, branch, beat) == (1, "neighbour", before)
-    assert descents.near[1] is above
     np.testing.assert_array_equal(theta, above.theta)
+    np.testing.assert_array_equal(descents.near[1].w, above.w)
     assert tries.best[1].free_energy == 7.5
     tries.best[1] = one_in(2, 7.25)  # another solution: tried
     assert tries.try_neighbour(0, 1)

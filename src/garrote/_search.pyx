@@ -254,9 +254,14 @@ cdef class BlockSearch:
     cdef bint same_branch(self, const double *theta, const double *other) noexcept nogil:
         return count_jumps(self.width, JUMP, theta, other) == 0
 
-    cdef void predict(self, int k, const double *near, int at, const double *far, int beyond) noexcept nogil:
-        """A start at the k-th γ from the states of two others on the same branch."""
-        cdef double ratio = (self.grid[k] - self.grid[at]) / (self.grid[at] - self.grid[beyond])
+    cdef void foresee(self, int k, const double *near, int at, const double *far, int beyond) noexcept nogil:
+        """A start at the k-th γ from the state of a point near by, and from one beyond it if that is on the same branch."""
+        cdef double ratio
+        if far == NULL or not self.same_branch(near, far):
+            memcpy(&self.start[0], near, self.width * sizeof(double))
+            memcpy(&self.start_w[0], near + W * self.width, self.width * sizeof(double))
+            return
+        ratio = (self.grid[k] - self.grid[at]) / (self.grid[at] - self.grid[beyond])
         extrapolate(self.width, ratio, FORESIGHT, near, far, &self.start[0])
         extrapolate(self.width, ratio, INFINITY, near + W * self.width, far + W * self.width, &self.start_w[0])
 
@@ -274,7 +279,7 @@ cdef class BlockSearch:
                 if k == 0:
                     self.anneal(k, &self.prior[0], NULL)
                 elif k > 1 and self.same_branch(self.row(k - 1, THETA), self.row(k - 2, THETA)):
-                    self.predict(k, self.row(k - 1, THETA), k - 1, self.row(k - 2, THETA), k - 2)
+                    self.foresee(k, self.row(k - 1, THETA), k - 1, self.row(k - 2, THETA), k - 2)
                     self.anneal(k, &self.start[0], &self.start_w[0])
                 else:
                     self.anneal(k, self.row(k - 1, GOAL), self.row(k - 1, W))
@@ -330,11 +335,10 @@ cdef class BlockSearch:
                     if self.same_selection(self.row(k + 1, THETA), self.row(k, THETA)):
                         continue
                     memcpy(&self.above[0], self.row(k + 1, THETA), size)
-                if following and self.same_branch(&self.above[0], &self.beyond[0]):
-                    self.predict(k, &self.above[0], k + 1, &self.beyond[0], k + 2)
-                    self.descend(k, &self.start[0], DOWN, &self.start_w[0], -1)
-                else:
-                    self.descend(k, &self.above[0], DOWN, &self.above[W * self.width], -1)
+                    if k + 2 < self.end:
+                        memcpy(&self.beyond[0], self.row(k + 2, THETA), size)
+                self.foresee(k, &self.above[0], k + 1, &self.beyond[0] if k + 2 < self.end else NULL, k + 2)
+                self.descend(k, &self.start[0], DOWN, &self.start_w[0], -1)
                 following = False
                 if not self.descent.converged:
                     continue
@@ -478,7 +482,8 @@ cdef class BlockSearch:
             for i in range(self.width):
                 self.start[i] = CERTAIN if self.rungs[best, i] else self.prior[i]
             if k and self.is_rung(best, k - 1):  # the rung was tried there, and its solution is near by
-                self.descend(k, self.row(k - 1, THETA), EXCHANGE, self.row(k - 1, W), k)
+                self.foresee(k, self.row(k - 1, THETA), k - 1, self.row(k - 2, THETA) if k > 1 else NULL, k - 2)
+                self.descend(k, &self.start[0], EXCHANGE, &self.start_w[0], k)
             else:
                 self.descend(k, &self.start[0], EXCHANGE, NULL, k)
             if self.descent.noise[self.descent.at] >= INTERPOLATED * self.sigma2_y:
@@ -511,6 +516,8 @@ cdef class BlockSearch:
                     break
 
     cdef bint try_neighbour(self, int k, int neighbour, int side) except -1 nogil:
+        cdef int beyond
+        cdef const double *far
         if not 0 <= neighbour < self.end:
             return False
         if self.tried[k, side] == self.stamp[neighbour]:
@@ -518,7 +525,10 @@ cdef class BlockSearch:
         if self.same_selection(self.row(k, THETA), self.row(neighbour, THETA)):
             return False
         self.tried[k, side] = self.stamp[neighbour]
-        self.descend(k, self.row(neighbour, THETA), NEIGHBOUR, self.row(neighbour, W), k)
+        beyond = 2 * neighbour - k
+        far = self.row(beyond, THETA) if 0 <= beyond < self.end else NULL
+        self.foresee(k, self.row(neighbour, THETA), neighbour, far, beyond)
+        self.descend(k, &self.start[0], NEIGHBOUR, &self.start_w[0], k)
         return self.keep(k, NEIGHBOUR)
 
     cdef bint try_exchange(self, int k) except -1 nogil:

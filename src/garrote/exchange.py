@@ -24,8 +24,8 @@ from garrote.arrays import Array, Index
 from garrote.block import Block
 from garrote.limits import NOISE_FLOOR
 
-#: A move is worth solving when its screened F is at most this far above the present one (the solve will lower it). Of some
-#: hundred moves that found a lower F none was above 0.73, and no addition above −0.09.
+#: A move is worth solving when its screened F is at most this far above the present one (the solve will lower it).
+#: Of some hundred moves that found a lower F none was above 0.73, and no addition above −0.09.
 SLACK = 0.75
 SLACK_OF_ADDITIONS = 0.0
 

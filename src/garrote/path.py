@@ -153,7 +153,7 @@ def default_gammas(problem: Problem, n_gammas: Any, prior_log_odds: Array | None
     _check_count(n_gammas)
     lowest = gamma_min(problem, prior_log_odds)
     highest = 0.02 * lowest if lowest < 0 else lowest + 5.0
-    grid = lowest + np.arange(int(n_gammas)) * ((highest - lowest) / max(int(n_gammas) - 1, 1))
+    grid: Array = lowest + np.arange(int(n_gammas), dtype=np.float64) * ((highest - lowest) / max(int(n_gammas) - 1, 1))
     grid[1:][-1:] = highest
     return grid
 

@@ -238,7 +238,7 @@ class Search:
                 self.end = k + 1
             start = Start(point.found.run.end.target, point.w)
             if k and k + 1 < len(self.grid) and point.same_branch(self.best[k - 1]):
-                start = self.predicted(k + 1, point, k, self.best[k - 1], k - 1)
+                start = self.foreseen(k + 1, point, k, self.best[k - 1], k - 1)
         self.tidy()
         return "" if whole_grid else reason
 
@@ -266,9 +266,9 @@ class Search:
             if branch is None and self.best[k + 1].same_selection(self.best[k]):
                 continue  # no jump here: the branches have merged
             above = branch or self.best[k + 1]
-            start: Start | Point = above
-            if branch is not None and beyond is not None and above.same_branch(beyond):
-                start = self.predicted(k, above, k + 1, beyond, k + 2)
+            if branch is None:
+                beyond = self.best[k + 2] if k + 2 < self.end else None
+            start = self.foreseen(k, above, k + 1, beyond, k + 2)
             point = self.descend(k, start.theta, "down", near=start)
             beyond = above
             if not point.found.run.converged:  # abandoned: there is no branch here
@@ -279,9 +279,9 @@ class Search:
             branch = None if merged else point
             self.keep(k, point)
 
-    def predicted(self, k: int, near: Point, at: int, far: Point, beyond: int) -> Start:
-        """A start at the k-th γ from two points on the same branch."""
-        if len(near.theta) != len(far.theta):  # the working set grew
+    def foreseen(self, k: int, near: Point, at: int, far: Point | None, beyond: int) -> Start:
+        """A start at the k-th γ from a point near by, and from one beyond it if that is on the same branch."""
+        if far is None or len(near.theta) != len(far.theta) or not near.same_branch(far):
             return Start(near.theta, near.w)
         ratio = float((self.grid[k] - self.grid[at]) / (self.grid[at] - self.grid[beyond]))
         step = np.clip(ratio * (near.theta - far.theta), -FORESIGHT, FORESIGHT)
@@ -304,7 +304,7 @@ class Search:
             if not np.array_equal(selected, self.best[k].selected):
                 near = None
                 if k and np.array_equal(selected, self.best[k - 1].selected):  # the rung's solution there is near by
-                    near = self.best[k - 1]
+                    near = self.foreseen(k, self.best[k - 1], k - 1, self.best[k - 2] if k > 1 else None, k - 2)
                     theta = near.theta
                 else:
                     theta = np.where(theta > 0.0, theta, self.active.start(gamma)[: len(theta)])
@@ -334,7 +334,9 @@ class Search:
         if (start, k) in self._tried or start.same_selection(self.best[k]):
             return False
         self._tried.add((start, k))
-        return self.keep(k, self.descend(k, start.theta, "neighbour", near=start, beat=self.best[k]))
+        beyond = 2 * neighbour - k
+        near = self.foreseen(k, start, neighbour, self.best[beyond] if 0 <= beyond < self.end else None, beyond)
+        return self.keep(k, self.descend(k, near.theta, "neighbour", near=near, beat=self.best[k]))
 
     def try_exchange(self, k: int) -> bool:
         """Exchange moves until none lowers F."""
