@@ -103,7 +103,7 @@ cdef double FAR = 2.0
 cdef double SHORTEST_STEP = 0.01
 #: Along a direction of negative curvature the step is so many times the fixed-point step, and changes θ by so much at most.
 cdef double BOLD = 4.0
-cdef double BOLDEST = 1.0
+cdef double BOLDEST = 0.5
 #: A descent has come to a rival when no inclusion differs by more than this.
 cdef double HOME = 0.05
 #: It is hopeless when so many times the decrease that Newton's step promises does not reach the rival.

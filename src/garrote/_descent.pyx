@@ -15,6 +15,7 @@ in its dual form: M⁻¹ = Σ − ΣSXᵀC⁻¹XSΣ with Σ = slack⁻¹ and the
 the number of features. Where many features are undecided, Newton's equations are solved by conjugate gradients.
 """
 
+cimport cython
 from libc.math cimport fabs, fmax, fmin, log, log1p, sqrt
 from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport daxpy, ddot, dgemv, dsyrk, dtrsv
@@ -87,6 +88,7 @@ cdef inline void solve_factorized(int n, double *L, double *x) noexcept nogil:
     dtrsv("L", "T", "N", &n, L, &n, x, &ONE)
 
 
+@cython.final
 cdef class BlockDescent:
     """The state of all features, and of the strong ones at two points: the present one and a trial."""
 

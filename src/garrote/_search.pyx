@@ -6,6 +6,7 @@ search, part by part and rule by rule; its numbers are those of garrote.search, 
 where each is explained.
 """
 
+cimport cython
 from libc.math cimport INFINITY, exp, fabs, fmax, fmin, log, sqrt
 from libc.string cimport memcmp, memcpy, memset
 
@@ -75,6 +76,7 @@ class CopiesError(Exception):
     """Selected columns are copies of each other, or almost."""
 
 
+@cython.final
 cdef class BlockSearch:
     """The best point at each γ, and what each part of the search needs to remember.
 

@@ -102,6 +102,8 @@ class Design(ABC):
 
     def condensed(self, y: Any, sample_weight: Any, splits: Sequence[Split]) -> tuple[Any, Any, Any, Sequence[Split]]:
         """Inputs, outputs, weights and splits with the same moments in every part: where they are smaller, others."""
+        if not splits:
+            return self, y, sample_weight, splits
         from garrote.sources.reduction import condense
 
         return condense(self, y, sample_weight, splits)

@@ -75,8 +75,11 @@ class Solutions(Sequence[Solution]):
         return self._stack(np.concatenate(self.inclusions))
 
     def _stack(self, values: Array) -> sparse.csc_array:
-        starts = np.cumsum([0, *map(len, self.features)])
-        return sparse.csc_array((values, np.concatenate(self.features), starts), shape=(self.n_features, len(self)))
+        largest = max(len(values), self.n_features)
+        integers = np.int32 if largest <= np.iinfo(np.int32).max else np.int64  # those that SciPy would choose
+        starts = np.cumsum([0, *map(len, self.features)], dtype=integers)
+        rows = np.concatenate(self.features).astype(integers)
+        return sparse.csc_array((values, rows, starts), shape=(self.n_features, len(self)))
 
     def __len__(self) -> int:
         return len(self.gammas)

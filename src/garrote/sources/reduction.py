@@ -122,7 +122,7 @@ def condense(
     """Few rows in the place of very many in memory, for the rows of every part of every split: one pass over X."""
     n_samples, n_features = design.shape
     n_rows = n_features + 2
-    if not splits or design.remote or n_features > Samples.ONE_BLOCK:
+    if design.remote or n_features > Samples.ONE_BLOCK:
         return design, y, sample_weight, splits
     group, n_groups = row_groups(n_samples, splits)
     if n_samples < FEWER * n_groups * n_rows:
