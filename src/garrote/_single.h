@@ -27,15 +27,18 @@ typedef float Lanes __attribute__((vector_size(4 * LANES), may_alias, aligned(4)
 typedef struct { float of[LANES]; } Lanes;
 #endif
 
-/* out = the sum of rows of A, each times its x, in `wide` vector registers of columns; two rows at a time. */
+/* out = the sum of rows of A, each times its x, in `wide` vector registers of columns. Two rows at a time where there are few
+   registers, so that the processor need not wait for one sum to begin the next. */
 #if defined(__GNUC__)
 INLINE void sum_panel(
     const int wide, int n, int stride, const int *restrict chosen, const float *restrict A, const float *restrict x,
     float *restrict out)
 {
-    Lanes even[4] = {{0}, {0}, {0}, {0}}, odd[4] = {{0}, {0}, {0}, {0}};
+    Lanes even[8], odd[8];
     int p = 0;
-    for (; p + 2 <= n; p += 2) {
+    for (int k = 0; k < wide; k++)
+        even[k] = odd[k] = (Lanes){0};
+    for (; wide <= 4 && p + 2 <= n; p += 2) {
         const float *a = A + (size_t)(chosen ? chosen[p] : p) * stride;
         const float *b = A + (size_t)(chosen ? chosen[p + 1] : p + 1) * stride;
         for (int k = 0; k < wide; k++) {
@@ -43,7 +46,7 @@ INLINE void sum_panel(
             odd[k] += LOAD(b + k * LANES) * x[p + 1];
         }
     }
-    if (p < n) {
+    for (; p < n; p++) {
         const float *a = A + (size_t)(chosen ? chosen[p] : p) * stride;
         for (int k = 0; k < wide; k++)
             even[k] += LOAD(a + k * LANES) * x[p];
@@ -71,8 +74,16 @@ EACH_PROCESSOR static void sum_rows(
     float *restrict out)
 {
     int j = 0;
-    for (; j + 4 * LANES <= columns; j += 4 * LANES)
+    for (; j + 8 * LANES <= columns; j += 8 * LANES)
+        sum_panel(8, n, stride, chosen, A + j, x, out + j);
+    if (j + 7 * LANES == columns) {
+        sum_panel(7, n, stride, chosen, A + j, x, out + j);
+        return;
+    }
+    if (j + 4 * LANES <= columns) {
         sum_panel(4, n, stride, chosen, A + j, x, out + j);
+        j += 4 * LANES;
+    }
     if (j + 2 * LANES <= columns) {
         sum_panel(2, n, stride, chosen, A + j, x, out + j);
         j += 2 * LANES;
