@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -14,6 +15,9 @@ from garrote.limits import NOISE_FLOOR
 from garrote.search import Search
 from garrote.solve import Solution, free_energy_of_unused, make_solution
 from garrote.units import Units
+
+
+LARGEST_INT32 = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +79,15 @@ class Solutions(Sequence[Solution]):
         return self._stack(np.concatenate(self.inclusions))
 
     def _stack(self, values: Array) -> sparse.csc_array:
-        largest = max(len(values), self.n_features)
-        integers = np.int32 if largest <= np.iinfo(np.int32).max else np.int64  # those that SciPy would choose
-        starts = np.cumsum([0, *map(len, self.features)], dtype=integers)
-        rows = np.concatenate(self.features).astype(integers)
-        return sparse.csc_array((values, rows, starts), shape=(self.n_features, len(self)))
+        rows, starts = self._pattern
+        return sparse.csc_array((values, rows.copy(), starts.copy()), shape=(self.n_features, len(self)))
+
+    @cached_property
+    def _pattern(self) -> tuple[Index, Index]:
+        """Where the listed features are in the columns of a sparse array, in the integers that SciPy would choose."""
+        starts = np.cumsum([0, *map(len, self.features)])
+        integers = np.int32 if max(starts[-1], self.n_features) <= LARGEST_INT32 else np.int64
+        return np.concatenate(self.features).astype(integers), starts.astype(integers)
 
     def __len__(self) -> int:
         return len(self.gammas)
