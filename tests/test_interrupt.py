@@ -141,10 +141,10 @@ def test_the_compiled_descent_hears_a_signal():
 
 
 def test_the_compiled_search_hears_a_signal():
-    """A path of three thousand steps, each too short to listen; it would take more than a second."""
+    """A path of very many steps, each too short to listen; it would take several seconds."""
     X, y, _ = sparse_regression(300, 600, 60, zeta=0.9, sigma=1.0, rng=np.random.default_rng(1))
     garrote_path(X[:, :5], y)  # imports take time of their own
-    waited = interrupted(lambda: garrote_path(X, y), 0.3)
+    waited = interrupted(lambda: garrote_path(X, y, gammas=3000), 0.3)
     assert waited is not None, "it was done before the signal came"
     assert waited < 0.7
 

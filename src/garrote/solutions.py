@@ -16,7 +16,6 @@ from garrote.search import Search
 from garrote.solve import Solution, free_energy_of_unused, make_solution
 from garrote.units import Units
 
-
 LARGEST_INT32 = 2**31 - 1
 
 
