@@ -51,7 +51,7 @@ cdef extern from "_vectors.h" nogil:
     )
     void newton_step(
         int n, double ridge, double kappa, double kappa_change, double trust, double sure, double theta_max,
-        const double *chi, const double *gamma, const double *theta, const double *w, double *image, double *step,
+        const double *chi, const double *gamma, double *theta, double *w, double *image, double *step,
     )
     void go(int n, double length, const double *start, const double *step, double *out)
     int count_above(int n, double bound, const double *x)
@@ -352,7 +352,7 @@ cdef class ConjugateDescent:
     cdef bint try_newton_step(self) noexcept nogil:
         """Go by what the engaged features' change of v means, or a part of it, if that lowers F."""
         cdef int p, tries
-        cdef double along = 0.0, length = 1.0
+        cdef double along = 0.0, length = 0.25
         for p in range(self.system.n_engaged):
             along += self.system.z[p] * self.system.x[p]
         along = 0.0 if self.fixed_beta else along * self.system.size / sqrt(self.stiffness) + self.h / self.stiffness
@@ -362,10 +362,10 @@ cdef class ConjugateDescent:
             self.w, self.image, self.step,
         )
         for tries in range(TRIES):
-            go(self.width, length, self.old_theta, self.step, self.theta)
-            go(self.width, length, self.old_w, self.image, self.w)
             if self.evaluate() and (self.w_residual <= FAR or self.find_w()) and self.lowers():
                 return True
+            go(self.width, length, self.old_theta, self.step, self.theta)
+            go(self.width, length, self.old_w, self.image, self.w)
             length *= 0.25
         return False
 

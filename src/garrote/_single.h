@@ -175,6 +175,19 @@ EACH_PROCESSOR static double move_correlations(
     return explained;
 }
 
+/* Choose, after the first p, the features whose x is above a bound and which are not chosen yet; without a branch that a
+   processor would have to guess. */
+static void choose_more(
+    int n, int p, double bound, const double *restrict x, unsigned char *restrict is_chosen, int *restrict chosen)
+{
+    for (int i = 0; i < n; i++) {
+        int more = (x[i] > bound) & !is_chosen[i];
+        chosen[p] = i; /* there is room for one more than all */
+        p += more;
+        is_chosen[i] |= more;
+    }
+}
+
 /* How many of the chosen x are above a bound. */
 EACH_PROCESSOR static int count_chosen(int n, double bound, const int *restrict chosen, const double *restrict x)
 {

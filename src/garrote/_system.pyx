@@ -31,6 +31,7 @@ cdef extern from "_single.h" nogil:
         const double *there, double *c,
     )
     int count_above(int n, double bound, const double *x)
+    void choose_more(int n, int p, double bound, const double *x, unsigned char *is_chosen, int *chosen)
     int count_chosen(int n, double bound, const int *chosen, const double *x)
     double of_length_one(int n, int filled, const double *right, float *r, float *direction)
     void less_response(int n, double size, const double *norm, const float *sums, const double *R, double *out)
@@ -85,7 +86,7 @@ cdef class EngagedSystem:
                 in_single(rows, inverse[i], &columns[0, i], NULL, self.columns + i * tall)
                 memset(self.columns + i * tall + rows, 0, (tall - rows) * sizeof(float))
             transpose(width, rows, tall, stride, self.columns, self.lines)
-        self.engaged, self.is_engaged, self.room = np.empty(width, dtype=np.intc), np.zeros(width, dtype=np.uint8), room
+        self.engaged, self.is_engaged, self.room = np.empty(width + 1, dtype=np.intc), np.zeros(width, dtype=np.uint8), room
         self.scale, self.rest, self.z, self.x = start, start + stride, start + 2 * stride, start + 3 * stride
         start += 4 * stride
         self.r, self.direction, self.applied = start, start + stride, start + 2 * stride
@@ -104,7 +105,7 @@ cdef class EngagedSystem:
 
     cdef void gather(self, const double *weight, double least, int n, int known) noexcept nogil:
         """The correlations of n features, of which some are known and the others have a weight, or of all."""
-        cdef int i, p = known
+        cdef int i
         if known == 0:
             memset(&self.is_engaged[0], False, self.width)
         if 4 * n > 3 * self.width:  # to gather most of a matrix takes longer than to use it
@@ -112,10 +113,7 @@ cdef class EngagedSystem:
                 self.engaged[i], self.is_engaged[i] = i, True
             self.n_engaged, self.filled, self.block, self.block_stride = self.width, self.stride, self.correlation, self.stride
             return
-        for i in range(self.width):
-            if weight[i] > least and not self.is_engaged[i]:
-                self.engaged[p], self.is_engaged[i] = i, True
-                p += 1
+        choose_more(self.width, known, least, weight, &self.is_engaged[0], &self.engaged[0])
         self.n_engaged, self.filled, self.block, self.block_stride = n, filled_up(n), self.gathered, self.room
         gather_rows(known, n, self.filled, self.stride, self.room, &self.engaged[0], self.correlation, self.gathered)
 

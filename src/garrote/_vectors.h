@@ -291,11 +291,11 @@ EACH_PROCESSOR static double finish_point(
     return worst;
 }
 
-/* Newton's step of w and theta; image = R less what the others' change of v takes from c, and becomes the change of w.
-   A feature that is sure, and becomes more so, may go as far as it likes; others by no more than is trusted. */
+/* Newton's step of w and theta, from where they are; image = R less what the others' change of v takes from c, and becomes
+   the change of w. A feature that is sure, and becomes more so, may go as far as it likes; others by no more than is trusted. */
 EACH_PROCESSOR static void newton_step(
     int n, double ridge, double kappa, double kappa_change, double trust, double sure, double theta_max,
-    const double *restrict chi, const double *restrict gamma, const double *restrict theta, const double *restrict w,
+    const double *restrict chi, const double *restrict gamma, double *restrict theta, double *restrict w,
     double *restrict image, double *restrict step)
 {
     for (int i = 0; i < n; i++) {
@@ -304,8 +304,11 @@ EACH_PROCESSOR static void newton_step(
         double low = x < -sure ? -1e300 : -trust, high = x > sure ? 1e300 : trust;
         double by = (aim < theta_max ? aim : theta_max) - x;
         by = by < low ? low : by;
-        step[i] = by > high ? high : by;
+        by = by > high ? high : by;
+        step[i] = by;
         image[i] = change;
+        theta[i] = x + by;
+        w[i] += change;
     }
 }
 
