@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
 
 from garrote import garrote_path
 from garrote._loops import COMPILED
 from garrote.datasets import sparse_regression
-from garrote.energy import Penalty
+from garrote.energy import Penalty, evaluate
 from garrote.minimise import minimise, minimise_plain
 from garrote.moments import Moments
 from garrote.problem import Samples
@@ -22,6 +23,32 @@ def problem_of(n_samples, n_features, n_nonzero, zeta=0.0, sigma=0.7, seed=0):
 def solved(block, gamma, ridge, beta, tol=1e-12):
     penalty = Penalty(np.full(len(block.features), gamma), ridge, beta)
     return penalty, minimise(block, penalty.gamma, penalty, tol=tol).end
+
+
+@pytest.mark.parametrize("kind", [Samples, Moments.from_data], ids=["samples", "moments"])
+@pytest.mark.parametrize(("shape", "zeta"), [((50, 100, 5), 0.0), ((100, 100, 20), 0.95), ((80, 250, 15), 0.3)])
+def test_solutions_are_those_of_the_equations_in_double_precision(shape, zeta, kind):
+    """On the way there, descents compute in single precision; where they end, F and Eq. (m) are as exact as ever."""
+    X, y = problem_of(*shape, zeta=zeta)
+    problem = kind(X, y)
+    block, path = problem.block(np.arange(shape[1])), garrote_path(problem)
+    assert len(path) > 30
+    for solution in path:
+        theta = logit(np.clip(solution.m, 1e-300, 1.0 - 1e-16))
+        exact = evaluate(block, theta, Penalty(np.full(shape[1], solution.gamma)))
+        assert abs(expit(exact.target) - solution.m).max() <= 2e-8
+        assert abs(exact.free_energy - solution.free_energy) <= 2e-8
+
+
+def test_what_is_remembered_of_one_y_is_not_used_for_another():
+    X, y = problem_of(60, 40, 5)
+    blocks = [Samples(X, values).block(np.arange(40)) for values in (y, y[::-1].copy())]
+    penalty = Penalty(np.full(40, -5.0))
+    fresh = [minimise(block, penalty.gamma, penalty).end.free_energy for block in blocks]
+    shared = blocks[0].retargeted(blocks[1].target, blocks[1].floor)  # one kernel for both
+    for _ in range(2):
+        assert minimise(shared, penalty.gamma, penalty).end.free_energy == pytest.approx(fresh[1], abs=1e-9)
+        assert minimise(blocks[0], penalty.gamma, penalty).end.free_energy == pytest.approx(fresh[0], abs=1e-9)
 
 
 @pytest.mark.parametrize("kind", [Samples, Moments.from_data], ids=["samples", "moments"])

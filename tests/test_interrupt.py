@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from interrupts import interrupted, jobs, write_cohort
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import garrote
 from garrote import (
@@ -98,6 +99,24 @@ def test_an_interrupted_fit_changes_nothing(name):
     assert n_unchanged == 10  # the last line returns what is fitted already
     assert fitted.fit(*second).predict(second[0]).shape == (20,)
     assert fitted.n_features_in_ == 5
+
+
+def test_blas_gets_its_threads_back_wherever_the_interrupt_comes():
+    from garrote import threads
+
+    @threads.one_blas_thread()
+    def nothing():
+        return None
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        nothing()
+        n_lines = traced(nothing)
+        for at in range(n_lines):
+            with pytest.raises(KeyboardInterrupt):
+                traced(nothing, at)
+            assert not threads._blas._holders
+            assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"} == {2}
+            assert traced(nothing) >= n_lines  # nothing is taken for held
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -1,5 +1,6 @@
 """The path: as low in F as the printed algorithm and lower, its grid, its branches, its stop, its sparse storage."""
 
+import pickle
 import re
 from unittest.mock import patch
 
@@ -203,6 +204,26 @@ def test_paths_are_sequences_of_solutions():
     np.testing.assert_allclose(path.coefs.toarray()[:, 3], path[3].v)
     np.testing.assert_allclose(path.inclusions.toarray()[:, 3], path[3].m)
     assert path.n_factorizations >= path.n_iter > 0
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["one block", "working set"])
+def test_a_solution_is_made_once_and_what_a_path_stacks_is_that_of_its_solutions(whole, monkeypatch):
+    monkeypatch.setattr(Samples, "ONE_BLOCK", 600 if whole else 20)
+    X, y, _ = sparse_regression(60, 40, 4, sigma=0.5, rng=np.random.default_rng(3))
+    path = garrote_path(np.column_stack([X, np.ones(60)]), y)
+    assert path[-1] is path[len(path) - 1] is list(path)[-1] is path[-1:][0]
+    with pytest.raises(IndexError):
+        path[len(path)]
+    for k, solution in enumerate(path):
+        listed = np.zeros(41)
+        listed[solution.features] = solution.inclusion
+        np.testing.assert_array_equal(path.inclusions[:, [k]].toarray()[:, 0], listed)
+        np.testing.assert_array_equal(path.coefs[:, [k]].toarray()[:, 0], solution.v)
+        assert (path.gammas[k], path.free_energies[k]) == (solution.gamma, solution.free_energy)
+    path.coefs.data[:] = np.nan  # arrays of its own
+    again = pickle.loads(pickle.dumps(path))
+    np.testing.assert_array_equal(again.coefs.toarray(), path.coefs.toarray())
+    assert again[3].n_iter == path[3].n_iter and again[3].branch == path[3].branch
 
 
 def test_no_grid_is_the_default_grid():

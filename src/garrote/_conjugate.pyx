@@ -17,6 +17,10 @@ others follow. That is Newton's step. Where they meet a direction of negative cu
 saddle. Where that does not lower F, the step is that of Eq. (m), or a part of it that does, with w anew for the new m: the
 same system with m in the place of v′, without z and t.
 
+What an evaluation needs of X is remembered where it was last computed in double precision, at the *anchor*: near by, only
+the difference of v from there is multiplied, in single precision, for as long as that is exact enough for what the
+evaluation is to show. Where a descent ends, it is exact to a small part of the tolerance.
+
 F never rises. Where conjugate gradients are of no use (columns that are almost copies, a fit that is almost exact) the
 descent is lost, and :mod:`garrote._descent` begins anew.
 """
@@ -223,7 +227,7 @@ cdef class ConjugateDescent:
 
     cdef bint begin(self, const double *theta, const double *w) noexcept nogil:
         """Evaluate the start; where w is not known, or not that of a solution near by, it is found for the given m."""
-        self.by_gram = not self.has_root or 2 * self.rows >= self.width  # whatever was before: a descent has no memory
+        self.by_gram = not self.has_root or 2 * self.rows >= self.width  # whatever was before
         memcpy(self.theta, theta, self.width * sizeof(double))
         if w == NULL:
             memset(self.w, 0, self.width * sizeof(double))
