@@ -86,7 +86,8 @@ class Outside:
     def of(cls, each: Correlations) -> Outside:
         slabs = feature_slabs(len(each.c))
         largest_z = max(float(each.z(part).max()) for part in slabs)
-        width = max(largest_z, np.finfo(np.float64).tiny) / (BINS - 0.5)  # the largest z is a centre
+        normal = largest_z > BINS * np.finfo(np.float64).tiny  # else they are zero, and any bin will do
+        width = (largest_z if normal else 1.0) / (BINS - 0.5)  # the largest z is a centre
         counts, heaviest = np.zeros(BINS), 0.0
         for part in slabs:
             weight = each.weight(part)
