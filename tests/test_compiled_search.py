@@ -64,6 +64,26 @@ def test_an_avalanche_is_not_waited_for(monkeypatch):
     assert any(asked) and not all(asked)  # there were both
 
 
+def test_copies_on_the_way_up_leave_all_to_the_plain_search(monkeypatch):
+    import garrote._search
+
+    class Copies:
+        def __init__(self, *_):
+            pass
+
+        def anneal_up(self, whole_grid):
+            raise garrote._search.CopiesError
+
+    X, y, _ = sparse_regression(60, 60, 12, sigma=0.7, rng=np.random.default_rng(0))
+    problem = Samples(X, y)
+    expected = Search(problem, default_gammas(problem, 25), Model(), 1e-8, 1000)
+    reason = expected.run(False)
+    monkeypatch.setattr(garrote._search, "BlockSearch", Copies)
+    tries = Search(problem, default_gammas(problem, 25), Model(), 1e-8, 1000)
+    assert tries.run(False) == reason
+    assert_allclose(tries.free_energies, expected.free_energies)
+
+
 def test_prior_log_odds_and_few_steps_are_those_of_the_plain_search():
     X, y, _ = sparse_regression(40, 30, 5, zeta=0.5, sigma=0.5, rng=np.random.default_rng(0))
     problem, odds = Samples(X, y), np.random.default_rng(1).standard_normal(30)

@@ -12,6 +12,8 @@ from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
 import numpy as np
 
+from garrote import limits
+
 cdef extern from "_vectors.h" nogil:
     int gains(int n, double bound, double slope, double weight, const double *c, const double *s, const double *g)
     void shift(int n, double c_factor, double s_factor, const double *r, double *c, double *s)
@@ -19,7 +21,7 @@ cdef extern from "_vectors.h" nogil:
     void times(int n, double factor, const double *x, double *out)
 
 cdef int ONE = 1
-cdef double NOISE_FLOOR = 1e-20
+cdef double NOISE_FLOOR = limits.NOISE_FLOOR
 #: A Cholesky factor with a smaller diagonal, of columns scaled to one, is that of copies.
 cdef double COPIES = 1e-7
 #: A feature of which so little is left when the others are removed does not enter by a rank-one change.

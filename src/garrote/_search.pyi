@@ -21,7 +21,6 @@ class BlockSearch:
     up: Array
     down: Array
     energy: Array
-    residual: Array
     converged: Array
     size: int
     end: int

@@ -76,6 +76,15 @@ class CopiesError(Exception):
     """Selected columns are copies of each other, or almost."""
 
 
+cdef int first_with(const Best *found, const int *features) noexcept nogil:
+    """The best of the moves that drop, or add, a feature; −1 if there is none."""
+    cdef int p
+    for p in range(found.size):
+        if features[p] >= 0:
+            return p
+    return -1
+
+
 @cython.final
 cdef class BlockSearch:
     """The best point at each γ, and what each part of the search needs to remember.
@@ -96,8 +105,8 @@ cdef class BlockSearch:
         unsigned char[::1] touched
         double[:, ::1] state
         double[::1] above, beyond  # the last two states of a branch that is followed down
-        readonly double[::1] energy, residual
-        double[::1] noise
+        readonly double[::1] energy
+        double[::1] noise, residual
         int[::1] branch, n_iter, n_factorizations
         readonly int[::1] converged
         int[::1] stamp, settled  # each point that is kept has a number
@@ -309,7 +318,7 @@ cdef class BlockSearch:
 
     cdef bint falls_without_end(self) except -1 nogil:
         """As garrote.ladder.falls_without_end, from where the descent is; then it is known to overfit."""
-        cdef int i, p, add
+        cdef int i, p
         cdef Best found
         for i in range(self.width):
             self.selection[i] = self.descent.theta[i] > 0.0
@@ -320,13 +329,10 @@ cdef class BlockSearch:
                 self.n_selected, self.strong_mass, self.weak_mass = self.screen.n_on, 0.0, 0.0
                 return True
             self.screen.find_best(&found, MOVES, True, False, 0.0, INFINITY)
-            add = -1
-            for p in range(found.size - 1, -1, -1):
-                if found.add[p] >= 0:
-                    add = found.add[p]
-            if add < 0:
+            p = first_with(&found, &found.add[0])
+            if p < 0:
                 return False
-            self.selection[add] = True
+            self.selection[found.add[p]] = True
 
     def follow_down(self):
         cdef int k, size = ROWS * self.width * sizeof(double)
@@ -385,7 +391,7 @@ cdef class BlockSearch:
 
     cdef int climb_from_selection(self, int up_to, bint remember) except -1 nogil:
         """Rung after rung, down to a single feature or up to a size, or to a rung that is remembered."""
-        cdef int tries, p, size, wanted
+        cdef int tries, size, wanted
         cdef double worst = 0.0 if self.swaps_compared == 1 else INFINITY  # of equal prior odds, less explained is no gain
         cdef Best found
         while True:
@@ -400,10 +406,7 @@ cdef class BlockSearch:
                 self.offer_rung(size, remember)
             # of equal prior odds, an addition lowers F + γ·size and a drop raises it
             self.screen.find_best(&found, self.swaps_compared, up_to > 0, False, INFINITY, INFINITY)
-            wanted = -1
-            for p in range(found.size - 1, -1, -1):
-                if (found.add[p] if up_to else found.drop[p]) >= 0:
-                    wanted = p
+            wanted = first_with(&found, &found.add[0] if up_to else &found.drop[0])
             if size == (up_to if up_to else 1) or wanted < 0 or (not remember and self.is_remembered()):
                 return 0
             if up_to:

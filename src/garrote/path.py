@@ -201,8 +201,9 @@ def trace(
     restart(search, restarts)
     if not whole_grid:
         reason = search.trim() or reason
-    warn_unconverged(grid, search.converged, search.residuals, tol, max_iter)
-    return _path_of(search, reason)
+    path = _path_of(search, reason)
+    warn_unconverged(grid, search.converged, path.solutions.residuals, tol, max_iter)
+    return path
 
 
 def _path_of(search: Search, stopped: str) -> Path:

@@ -125,13 +125,6 @@ class Search:
             return np.asarray(self.compiled.converged)[: self.size].astype(bool).tolist()
         return [point.found.run.converged for point in self._best]
 
-    @property
-    def residuals(self) -> list[float]:
-        """What they left of Eq. (m)."""
-        if self.compiled is not None:
-            return np.asarray(self.compiled.residual)[: self.size].tolist()
-        return [point.found.run.end.residual for point in self._best]
-
     def descend(
         self,
         k: int,
@@ -178,6 +171,9 @@ class Search:
         """All four parts. Returns why the grid was cut, or ''."""
         if COMPILED and self.active.whole:
             return self._run_compiled(whole_grid)
+        return self._run_plain(whole_grid)
+
+    def _run_plain(self, whole_grid: bool) -> str:
         reason = self.anneal_up(whole_grid)
         self.follow_down()
         self.climb()
@@ -202,13 +198,15 @@ class Search:
             self.most_selected,
             self.wide,
         )
-        self.cut = not whole_grid
-        search.anneal_up(whole_grid)
+        self.cut, settled = not whole_grid, True
+        try:
+            search.anneal_up(whole_grid)
+        except CopiesError:  # before there are points to go on from
+            return self._run_plain(whole_grid)
         search.follow_down()
         try:
             search.climb()
             search.settle()
-            settled = True
         except CopiesError:
             settled = False
         active.n_iter += search.total_iter
