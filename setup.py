@@ -1,6 +1,7 @@
 """The compiled loops. They are optional: without a compiler the plain NumPy twins serve."""
 
 import sys
+from glob import glob
 
 from setuptools import Extension, setup
 
@@ -9,13 +10,16 @@ COMPILED = ("_conjugate", "_descent", "_exchange", "_fast", "_packed", "_passes"
 #: No loop asks for the errno of sqrt or for floating-point exceptions; sums marked so may be taken in any order.
 FLAGS = [] if sys.platform == "win32" else ["-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd"]
 
+#: The search extrapolates as the plain one does, to the last digit: no product is added unrounded.
+EXTRA = {} if sys.platform == "win32" else {"_search": ["-ffp-contract=off"]}
+
 setup(
     ext_modules=[
         Extension(
             f"garrote.{name}",
             [f"src/garrote/{name}.pyx"],
-            depends=["src/garrote/_vectors.h", "src/garrote/_single.h"],
-            extra_compile_args=FLAGS,
+            depends=glob("src/garrote/*.h"),
+            extra_compile_args=FLAGS + EXTRA.get(name, []),
             optional=True,
         )
         for name in COMPILED

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import logit
 
 from garrote.energy import Energy
+from garrote.foresight import foreseen
 from garrote.minimise import Descent
 from garrote.points import Point
 from garrote.problem import Samples
@@ -42,15 +43,22 @@ class Descents:
 
     def __init__(self, tries, monkeypatch, ends):
         self.ends = {k: list(several) for k, several in ends.items()}
-        self.asked, self.near, self.most = [], [], []
+        self.asked, self.near, self.homes, self.most = [], [], [], []
         monkeypatch.setattr(tries, "descend", self)
 
-    def __call__(self, k, theta, branch, *, near=None, beat=None, most=np.inf):
+    def __call__(self, k, theta, branch, *, near=None, beat=None, home=None, most=np.inf):
         self.asked.append((k, np.array(theta), branch, beat))
         self.near.append(near)
+        self.homes.append(home)
         self.most.append(most)
         end = self.ends[k].pop(0)
         return end if isinstance(end, Point) else Point(end, branch)
+
+    def assert_foreseen(self, which, grid, step, points):
+        """That a descent began where these points, the nearest first, let one foresee its end."""
+        start = foreseen(grid, self.asked[which][0], step, points)
+        np.testing.assert_array_equal(self.asked[which][1], start.theta)
+        np.testing.assert_array_equal(self.near[which].w, start.w)
 
     @property
     def where(self):

@@ -122,17 +122,15 @@ def test_annealing_begins_at_the_prior_and_goes_on_from_where_each_point_aims(mo
     assert tries.end == 4
 
 
-def test_annealing_foresees_a_point_from_two_of_the_same_branch(monkeypatch):
-    tries = random_search(30, 3, grid=(-5.0, -4.0, -2.0, -1.0))
-    thetas = {0: [1.0, -3.0, -1.0], 1: [1.5, -4.0, 0.1], 2: [2.0, -1.0, -5.0], 3: [2.0, -1.0, -5.2]}
-    Descents(tries, monkeypatch, {k: [found(expit(theta), free_energy=9.0 - k)] for k, theta in thetas.items()})
-    descents = tries.descend
+def test_annealing_foresees_a_point_from_those_of_the_same_branch(monkeypatch):
+    tries = random_search(30, 3, grid=(-5.0, -4.0, -2.0, -1.0, 0.0))
+    thetas = [[1.0, -3.0, -1.0], [1.5, -4.0, -0.1], [2.0, -4.5, -0.3], [2.0, 1.0, -0.4], [2.0, 1.0, -0.5]]
+    ends = {k: [found(expit(theta), free_energy=9.0 - k)] for k, theta in enumerate(thetas)}
+    descents = Descents(tries, monkeypatch, ends)
     tries.anneal_up(False)
-    # twice the step from −5 to −4, though a feature has come in, but θ changes by 2 at most; then one has jumped out
-    np.testing.assert_allclose(descents.asked[2][1], [2.5, -6.0, 2.1])
-    w = expit(np.array([thetas[0], thetas[1]]))  # of these points w is m
-    np.testing.assert_allclose(descents.near[2].w, 3.0 * w[1] - 2.0 * w[0])
-    np.testing.assert_allclose(descents.asked[3][1], expit(thetas[2]))
+    descents.assert_foreseen(2, tries.grid, -1, tries.best[1::-1])
+    descents.assert_foreseen(3, tries.grid, -1, tries.best[2::-1])
+    np.testing.assert_allclose(descents.asked[4][1], expit(thetas[3]))  # one has jumped in
 
 
 OVERFITS = "11 features are selected from 21 samples: the fit begins to interpolate"
@@ -221,19 +219,11 @@ def test_a_branch_is_followed_down_from_a_jump_until_it_merges(monkeypatch):
     ends = {2: [lower := one_in(1, 6.5)], 1: [higher := one_in(1, 8.5)], 0: [one_in(0, 9.0 + 0.5e-7)]}
     tries, descents = descended(monkeypatch, best, ends)
     assert descents.where == [2, 1, 0]
-    for (_, theta, _, _), near, above in zip(descents.asked, descents.near, [best[3], lower, higher], strict=True):
-        np.testing.assert_array_equal(theta, above.theta)
-        np.testing.assert_array_equal(near.w, above.w)
+    for which, trail in enumerate([[best[3]], [lower, best[3]], [higher, lower, best[3]]]):
+        descents.assert_foreseen(which, tries.grid, 1, trail)
+    assert descents.homes == best[2::-1]  # where it comes to one of these, it has merged
     assert tries.down == [9.0 + 0.5e-7, 8.5, 6.5, 6.0]
     assert tries.best == [best[0], best[1], lower, best[3]]
-
-
-def test_a_branch_goes_on_as_it_came(monkeypatch):
-    best = [one_in(0, 9.0), one_in(0, 8.0), one_in(0, 7.0), one_in(1, 6.0)]
-    next_one = Point(found([0.1, 0.8, 0.1], free_energy=6.5), "down")
-    _, descents = descended(monkeypatch, best, {2: [next_one], 1: [one_in(1, 8.5)], 0: [one_in(1, 9.5)]})
-    np.testing.assert_allclose(descents.asked[1][1], 2.0 * next_one.theta - best[3].theta)
-    np.testing.assert_allclose(descents.near[1].w, 2.0 * next_one.w - best[3].w)
 
 
 def test_where_nothing_jumped_nothing_is_followed(monkeypatch):
@@ -247,10 +237,10 @@ def test_a_branch_that_has_merged_is_left_and_the_next_jump_opens_another(monkey
     best = [one_in(0, 9.0), one_in(2, 8.0), one_in(0, 7.0), one_in(1, 6.0)]
     merged = Point(found([0.8, 0.2, 0.2], free_energy=7.0), "down")
     ends = {2: [merged], 1: [fresh := one_in(0, 8.25)], 0: [one_in(0, 9.0)]}
-    _, descents = descended(monkeypatch, best, ends)
+    tries, descents = descended(monkeypatch, best, ends)
     assert descents.where == [2, 1, 0]
-    np.testing.assert_array_equal(descents.asked[1][1], best[2].theta)
-    np.testing.assert_array_equal(descents.asked[2][1], fresh.theta)
+    descents.assert_foreseen(1, tries.grid, 1, best[2:])
+    descents.assert_foreseen(2, tries.grid, 1, [fresh, *best[2:]])
 
 
 def test_where_a_branch_is_abandoned_the_next_begins_at_the_best_point_above(monkeypatch):
@@ -313,12 +303,11 @@ def test_sweeps_end_even_if_they_change_something_for_ever(monkeypatch):
 
 def test_the_neighbours_branch_is_foreseen_where_it_goes_on_beyond_it(monkeypatch):
     tries = random_search(30, 3)
-    near, far = one_in(1, 7.0), Point(found([0.1, 0.8, 0.1], free_energy=6.0), "up")
-    tries.best, tries.end = [one_in(0, 9.0), near, far, one_in(2, 5.0)], 4
+    goes_on = Point(found([0.1, 0.8, 0.1], free_energy=6.0), "up")
+    tries.best, tries.end = [one_in(0, 9.0), one_in(1, 7.0), goes_on, one_in(2, 5.0)], 4
     descents = Descents(tries, monkeypatch, {0: [one_in(1, 8.5)], 2: [one_in(2, 5.5)]})
     assert tries.try_neighbour(0, 1)
-    np.testing.assert_allclose(descents.asked[0][1], 2.0 * near.theta - far.theta)
-    np.testing.assert_allclose(descents.near[0].w, 2.0 * near.w - far.w)
+    descents.assert_foreseen(0, tries.grid, 1, tries.best[1:])
     assert tries.try_neighbour(2, 3)  # there is nothing beyond the last
     np.testing.assert_array_equal(descents.asked[1][1], tries.best[3].theta)
 

@@ -17,7 +17,7 @@ cdef class ConjugateDescent:
         const double[::1, :] root
         const double[::1] target
         const double[:, ::1] gram
-        const double[::1] chi, b
+        const double[::1] chi, per_chi, b
         double floor, squares, unit, sigma2_y, n_samples, ridge, beta
         bint has_root, has_data, fixed_beta, by_gram
         int width, rows
@@ -59,7 +59,7 @@ cdef class ConjugateDescent:
         void set_model(self, double ridge, bint fixed_beta, double beta) noexcept nogil
         int descend(
             self, const double *theta, const double *w, const double *gamma, double tol, int max_iter, double most,
-            const double *rival, double rival_energy, double *trace,
+            const double *rival, double rival_energy, bint to_beat, double *trace,
         ) except -1 nogil
         int hear(self) except -1 nogil
         bint begin(self, const double *theta, const double *w) noexcept nogil
@@ -82,4 +82,5 @@ cdef class ConjugateDescent:
         double residual_by_root(self) noexcept nogil
         double residual_by_gram(self) noexcept nogil
         bint linearise(self) noexcept nogil
+        double least_engaged(self) noexcept nogil
         bint find_w(self) noexcept nogil

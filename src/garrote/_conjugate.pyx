@@ -45,8 +45,8 @@ cdef extern from "_vectors.h" nogil:
         const double *w, const double *v, const double *c, double *R, double *variance, double *bernoulli,
     )
     double largest_residual(
-        int n, double ridge, double kappa, const double *chi, const double *gamma, const double *theta,
-        const double *m, const double *w, const double *R, double *of_w,
+        int n, double ridge, double kappa, const double *chi, const double *per_chi, const double *gamma,
+        const double *theta, const double *m, const double *w, const double *R, double *of_w,
     )
     void slopes(
         int n, double ridge, double kappa, const double *chi, const double *gamma, const double *theta,
@@ -55,27 +55,32 @@ cdef extern from "_vectors.h" nogil:
     )
     void newton_step(
         int n, double ridge, double kappa, double kappa_change, double trust, double sure, double theta_max,
-        const double *chi, const double *gamma, double *theta, double *w, double *image, double *step,
+        const double *chi, const double *per_chi, const double *gamma, double *theta, double *w, double *image,
+        double *step,
     )
+    void change_w(int n, double ridge, const double *per_chi, const double *change, double *w)
     void go(int n, double length, const double *start, const double *step, double *out)
     int count_above(int n, double bound, const double *x)
     void subtract_product(int n, const double *A, const double *x, const double *b, double *out)
     double product_with_sum(int n, const double *x, const double *y, const double *z)
     double largest_slope(int n, double ridge, double kappa, const double *chi, const double *m, const double *w)
     double finish_point(
-        int n, double ridge, double kappa, double theta_max, const double *chi, const double *gamma,
-        const double *theta, const double *m, double *R, double *w, double *goal,
+        int n, double ridge, double kappa, double theta_max, const double *chi, const double *per_chi,
+        const double *gamma, const double *theta, const double *m, double *R, double *w, double *goal,
     )
     void fixed_point_step(
-        int n, double ridge, double kappa, double theta_max, const double *chi, const double *gamma,
-        const double *theta, const double *w, const double *R, double *step,
+        int n, double ridge, double kappa, double theta_max, const double *chi, const double *per_chi,
+        const double *gamma, const double *theta, const double *w, const double *R, double *step,
     )
 
 cdef extern from "_single.h" nogil:
     int count_alike(int n, double bound, double slope, const double *slopes, const float *row)
     void right_side(
-        int n, double unit, double shift, const int *chosen, const double *norm, const float *scale, const double *q,
-        const double *t, const double *R, float *z, double *right,
+        int n, double unit, double shift, const int *chosen, const double *norm, const double *per_norm,
+        const float *scale, const double *q, const double *t, const double *R, float *z, double *right,
+    )
+    void right_side_of_w(
+        int n, const int *chosen, const double *per_norm, const float *scale, const double *R, float *z, double *right
     )
 
 cdef int ONE = 1
@@ -93,6 +98,9 @@ cdef int TRIES = 2
 cdef double ENGAGED = 1e-2
 cdef double FOCUS = 5.0
 cdef double MOST_ENGAGED = 0.2
+#: More than so many are engaged only if their v′ are above MOST_ENGAGED: products with a larger matrix cost more than they
+#: save in steps.
+cdef int CROWD = 128
 #: Features with a smaller m have w found by themselves.
 cdef double JOINT = 0.2
 #: The accuracy of conjugate gradients for Newton's step, relative to its right side, at most.
@@ -147,7 +155,7 @@ cdef class ConjugateDescent:
         cdef double *start
         self.has_root = root is not None
         self.root = root if self.has_root else np.empty((0, width), order="F")
-        self.gram, self.chi = gram, chi
+        self.gram, self.chi, self.per_chi = gram, chi, 1.0 / chi
         self.sigma2_y, self.n_samples = sigma2_y, n_samples
         self.width, self.rows = width, self.root.shape[0]
         self.set_data(target if self.has_root else np.empty(0), b, floor)
@@ -178,7 +186,7 @@ cdef class ConjugateDescent:
 
     cdef int descend(
         self, const double *theta, const double *w, const double *gamma, double tol, int max_iter, double most,
-        const double *rival, double rival_energy, double *trace,
+        const double *rival, double rival_energy, bint to_beat, double *trace,
     ) except -1 nogil:
         """Descend from θ, and from w if they are known; how it ended. F at the start and after each step is traced.
 
@@ -207,7 +215,7 @@ cdef class ConjugateDescent:
                 return ABANDONED
             self.remember()
             if self.find_newton_step(tol):
-                if rival != NULL and self.hopeless(rival_energy):
+                if to_beat and self.hopeless(rival_energy):
                     self.finish()
                     return ABANDONED
                 if self.try_newton_step():
@@ -300,7 +308,7 @@ cdef class ConjugateDescent:
     cdef void finish(self) noexcept nogil:
         """w, the goals and the exact residual that belong to the present v."""
         self.residual = finish_point(
-            self.width, self.ridge, self.kappa, THETA_MAX, &self.chi[0], self.gamma, self.theta, self.m, self.R, self.w,
+            self.width, self.ridge, self.kappa, THETA_MAX, &self.chi[0], &self.per_chi[0], self.gamma, self.theta, self.m, self.R, self.w,
             self.goal,
         )
 
@@ -333,7 +341,7 @@ cdef class ConjugateDescent:
         """Newton's step; where F is not convex, that and a step off the saddle. False where there is neither."""
         if not self.linearise():
             return False
-        self.system.solve(self.right, max(min(COARSE, sqrt(self.residual)), 0.1 * tol / self.residual), INFINITY)
+        self.system.solve(self.right, max(min(COARSE, sqrt(self.residual)), 0.3 * tol / self.residual), INFINITY)
         self.promised += 2.0 * self.kappa * self.system.gain
         if not self.system.convex:
             self.leave_saddle()
@@ -362,8 +370,8 @@ cdef class ConjugateDescent:
         along = 0.0 if self.fixed_beta else along * self.system.size / sqrt(self.stiffness) + self.h / self.stiffness
         self.system.respond(self.R, self.image)
         newton_step(
-            self.width, self.ridge, self.kappa, along, TRUST, SURE, THETA_MAX, &self.chi[0], self.gamma, self.theta,
-            self.w, self.image, self.step,
+            self.width, self.ridge, self.kappa, along, TRUST, SURE, THETA_MAX, &self.chi[0], &self.per_chi[0], self.gamma,
+            self.theta, self.w, self.image, self.step,
         )
         for tries in range(TRIES):
             if self.evaluate() and (self.w_residual <= FAR or self.find_w()) and self.lowers():
@@ -377,8 +385,8 @@ cdef class ConjugateDescent:
         """The step of Eq. (m), a half of it, …, whichever first lowers F; False if there is none."""
         cdef double length = 1.0
         fixed_point_step(
-            self.width, self.ridge, self.old_kappa, THETA_MAX, &self.chi[0], self.gamma, self.old_theta, self.old_w,
-            self.old_R, self.step,
+            self.width, self.ridge, self.old_kappa, THETA_MAX, &self.chi[0], &self.per_chi[0], self.gamma, self.old_theta,
+            self.old_w, self.old_R, self.step,
         )
         while length >= SHORTEST_STEP:
             go(self.width, length, self.old_theta, self.step, self.theta)
@@ -413,7 +421,8 @@ cdef class ConjugateDescent:
             0.5 * self.n_samples * log(PI * self.n_samples / self.kappa) + self.kappa * self.noise + bernoulli
         )
         self.residual = largest_residual(
-            n, self.ridge, self.kappa, &self.chi[0], self.gamma, self.theta, self.m, self.w, self.R, &self.w_residual
+            n, self.ridge, self.kappa, &self.chi[0], &self.per_chi[0], self.gamma, self.theta, self.m, self.w, self.R,
+            &self.w_residual,
         )
         self.residual = max(self.residual, self.w_residual)
         return True
@@ -494,25 +503,30 @@ cdef class ConjugateDescent:
             self.stiffness, self.h = (self.noise / self.kappa - lost) / (2.0 * self.kappa), h / (2.0 * self.kappa)
         if self.stiffness <= 0.0:
             return False
-        self.system.engage(self.slope, min(max(FOCUS * self.residual, ENGAGED), MOST_ENGAGED), self.ridge)
+        self.system.engage(self.slope, self.least_engaged(), self.ridge)
         right_side(
             self.system.n_engaged, 1.0 / sqrt(self.stiffness), self.h / self.stiffness, &self.system.engaged[0],
-            &self.system.norm[0], self.system.scale, self.q, self.t, self.R, self.system.z, self.right,
+            &self.system.norm[0], &self.system.per_norm[0], self.system.scale, self.q, self.t, self.R, self.system.z, self.right,
         )
         return True
 
+    cdef double least_engaged(self) noexcept nogil:
+        """The v′ that an engaged feature has at least."""
+        cdef double least = min(max(FOCUS * self.residual, ENGAGED), MOST_ENGAGED)
+        while count_above(self.width, least, self.slope) > CROWD and least < MOST_ENGAGED:
+            least *= 1.5
+        return least
+
     cdef bint find_w(self) noexcept nogil:
         """w for the present m, jointly, and an evaluation with them; θ stays."""
-        cdef int i, p
         self.system.engage(self.m, JOINT, self.ridge)
-        for p in range(self.system.n_engaged):
-            i = self.system.engaged[p]
-            self.system.z[p] = 0.0
-            self.right[p] = sqrt(self.m[i] / ((1.0 + self.ridge) * self.chi[i])) * self.R[i]
+        right_side_of_w(
+            self.system.n_engaged, &self.system.engaged[0], &self.system.per_norm[0], self.system.scale, self.R,
+            self.system.z, self.right,
+        )
         self.system.solve(self.right, ACCURATE_W, W_OF_F / (2.0 * self.kappa))
         if not self.system.convex:
             return False
         self.system.respond(self.R, self.change)
-        for i in range(self.width):
-            self.w[i] += self.change[i] / ((1.0 + self.ridge) * self.chi[i])
+        change_w(self.width, self.ridge, &self.per_chi[0], self.change, self.w)
         return self.evaluate()

@@ -30,6 +30,7 @@ cdef class BlockDescent:
         char[::1] is_strong, promoted
         const double *rival  # the inclusions of a solution that is to be beaten, or NULL
         double rival_energy
+        bint to_beat
         double[::1] moved
         double[:, ::1] s_theta, s_m, s_w, s_v, s_goal, s_root_m, s_slack, chol  # of the strong ones, at both points
         double[:, ::1] matrices  # the memory of all of them

@@ -28,6 +28,7 @@ class BlockDescent:
         most: float,
         rival: Array | None,
         rival_energy: float,
+        to_beat: bool,
         traced: bool,
     ) -> Array: ...
     def result(self) -> tuple[Array, Array, Array, Array, Array, float, float, float]: ...

@@ -147,6 +147,7 @@ cdef class BlockDescent:
         double most,
         const double[::1] rival,
         double rival_energy,
+        bint to_beat,
         bint traced,
     ):
         """Descend from θ, and from the weak features' w if they are known; F at the start and after each step, if traced.
@@ -158,7 +159,7 @@ cdef class BlockDescent:
         cdef double[::1] trace = energies
         self.model(ridge, beta)
         self.gamma[:] = gamma
-        self.rival, self.rival_energy = NULL if rival is None else &rival[0], rival_energy
+        self.rival, self.rival_energy, self.to_beat = NULL if rival is None else &rival[0], rival_energy, to_beat
         with nogil:
             self.descend(&theta[0], NULL if w is None else &w[0], tol, max_iter, most, &trace[0] if traced else NULL)
         return energies[: self.n_iter + 2]
@@ -228,7 +229,7 @@ cdef class BlockDescent:
     ) except -1 nogil:
         """The whole descent by conjugate gradients; False where they are lost."""
         cdef int how = self.conjugate.descend(
-            theta, w, &self.gamma[0], tol, max_iter, most, self.rival, self.rival_energy, trace
+            theta, w, &self.gamma[0], tol, max_iter, most, self.rival, self.rival_energy, self.to_beat, trace
         )
         self.n_factorizations = self.conjugate.n_evaluations
         if how == LOST:

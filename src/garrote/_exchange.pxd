@@ -28,7 +28,7 @@ cdef class BlockScreen:
         readonly double noise
         int width, n_on, room, changes
         bint known  # whether P, G, c and s are those of the selected features
-        int[::1] on
+        int[::1] on, different
         unsigned char[::1] is_on
         double[::1] gamma, P, G, cross, v, c, s, open_s, r, loss, slope, inverse_P_ii
 
@@ -40,6 +40,8 @@ cdef class BlockScreen:
         bint enter(self, int i) noexcept nogil
         void leave(self, int slot) noexcept nogil
         void measure(self) noexcept nogil
+        void open(self, const unsigned char *closed) noexcept nogil
+        void close(self, const unsigned char *touched) noexcept nogil
         double energy(self, double explained) noexcept nogil
         void find_best(
             self, Best *found, int most, bint adds, bint swaps, double worst, double least_explained

@@ -7,18 +7,28 @@ then P, G, c and s are brought up to date by rank-one changes, in place of an in
 
 from libc.math cimport fmax, fmin, log, sqrt
 from libc.string cimport memcpy
-from scipy.linalg.cython_blas cimport daxpy, dgemv, dger, dsymm
+from scipy.linalg.cython_blas cimport daxpy, dsymm
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
 import numpy as np
 
 from garrote import limits
 
-cdef extern from "_vectors.h" nogil:
-    int gains(int n, double bound, double slope, double weight, const double *c, const double *s, const double *g)
-    void shift(int n, double c_factor, double s_factor, const double *r, double *c, double *s)
+cdef extern from "_screening.h" nogil:
+    double CLOSED
+    int differing(int n, const double *theta, const unsigned char *is_on, int *out)
+    void subtract_rows(int rows, int n, const double *g, const double *G, double *r)
+    void add_to_rows(int rows, int n, double factor, const double *g, const double *r, double *G)
     void add_square(int n, int stride, double factor, const double *g, double *A)
     void times(int n, double factor, const double *x, double *out)
+    void shift(int n, double c_factor, double s_factor, const double *r, double *c, double *s)
+    void open_features(
+        int n, double least, const double *chi, const double *s, const unsigned char *closed, double *open_s
+    )
+    int gains(int n, double bound, double slope, double weight, const double *c, const double *s, const double *g)
+    double least_changes(
+        int n, double half_n, double noise, const double *gamma, const double *c, const double *s, double *out
+    )
 
 cdef int ONE = 1
 cdef double NOISE_FLOOR = limits.NOISE_FLOOR
@@ -29,8 +39,8 @@ cdef double ALMOST_A_COPY = 1e-6
 #: So many rank-one changes are made before everything is computed anew; and so many at once, even if few are selected.
 cdef int CHANGES = 50
 cdef int FEW = 4
-#: In the place of s for features that are not to enter: nothing is gained by them.
-cdef double CLOSED = 1e300
+#: What can be gained by a feature that is not a copy: at least this part of χ is left of it.
+cdef double LEFT = 1e-12
 
 #: More than the value of any offer.
 cdef double ANYTHING = 1e300
@@ -69,7 +79,7 @@ cdef class BlockScreen:
         cdef int width = len(chi)
         self.gram, self.chi, self.b = gram, chi, b
         self.sigma2_y, self.n_samples, self.width = sigma2_y, n_samples, width
-        self.on = np.empty(width, dtype=np.intc)
+        self.on, self.different = np.empty((2, width + 1), dtype=np.intc)
         self.is_on = np.zeros(width, dtype=np.uint8)
         self.gamma, self.v, self.c, self.s, self.open_s, self.r, self.loss, self.slope, self.inverse_P_ii = np.empty(
             (9, width)
@@ -84,14 +94,16 @@ cdef class BlockScreen:
         return bool(inverted)
 
     cdef int look_at(self, const double *theta, const double *gamma, double ridge) except -1 nogil:
-        cdef int i, p, n = 0, different = 0
+        cdef int i, p, n = self.n_on, different
         memcpy(&self.gamma[0], gamma, self.width * sizeof(double))
-        for i in range(self.width):
-            n += theta[i] > 0.0
-            different += (theta[i] > 0.0) != self.is_on[i]
-        if self.known and different == 0 and ridge == self.ridge:
+        if not self.known:
+            return self.begin_anew(theta, ridge)
+        different = differing(self.width, theta, &self.is_on[0], &self.different[0])
+        for p in range(different):
+            n += -1 if self.is_on[self.different[p]] else 1
+        if different == 0 and ridge == self.ridge:
             return True
-        if not self.known or ridge != self.ridge or different > max(n // 2, FEW) or self.changes + different > CHANGES:
+        if ridge != self.ridge or different > max(n // 2, FEW) or self.changes + different > CHANGES:
             return self.begin_anew(theta, ridge)
         self.reserve(self.n_on + different)
         p = 0
@@ -100,8 +112,9 @@ cdef class BlockScreen:
                 p += 1
             else:
                 self.leave(p)
-        for i in range(self.width):
-            if theta[i] > 0.0 and not self.is_on[i] and not self.enter(i):
+        for p in range(different):
+            i = self.different[p]
+            if theta[i] > 0.0 and not self.enter(i):
                 return self.begin_anew(theta, ridge)
         self.measure()
         return True
@@ -189,7 +202,7 @@ cdef class BlockScreen:
     cdef bint enter(self, int i) noexcept nogil:
         """Select one more feature; False where it is almost a copy of the selected ones."""
         cdef int p, q, n = self.n_on, room = self.room, width = self.width
-        cdef double one = 1.0, minus = -1.0, s = self.s[i], c = self.c[i], factor
+        cdef double s = self.s[i], c = self.c[i], factor
         cdef double *r = &self.r[0]
         cdef double *g = &self.open_s[0]  # written anew by ``measure``
         if not s > ALMOST_A_COPY * self.chi[i]:
@@ -197,13 +210,11 @@ cdef class BlockScreen:
         memcpy(r, &self.gram[i, 0], width * sizeof(double))  # χ_i less what the selected features explain of it
         for p in range(n):
             g[p] = self.gram[i, self.on[p]]
-        if n:
-            dgemv("N", &width, &n, &minus, &self.G[0], &width, g, &ONE, &one, r, &ONE)
+        subtract_rows(n, width, g, &self.G[0], r)
         for p in range(n):
             g[p] = self.G[p * width + i]
         factor = -1.0 / s
-        if n:
-            dger(&width, &n, &factor, r, &ONE, g, &ONE, &self.G[0], &width)
+        add_to_rows(n, width, factor, g, r, &self.G[0])
         add_square(n, room, 1.0 / s, g, &self.P[0])
         for p in range(n):
             self.P[p * room + n] = self.P[n * room + p] = g[p] * factor
@@ -225,7 +236,7 @@ cdef class BlockScreen:
         memcpy(r, &self.G[slot * width], width * sizeof(double))
         for p in range(last + 1):
             g[p] = self.P[p * room + slot]
-        dger(&width, &self.n_on, &factor, r, &ONE, g, &ONE, &self.G[0], &width)
+        add_to_rows(self.n_on, width, factor, g, r, &self.G[0])
         add_square(last + 1, room, factor, g, &self.P[0])
         for p in range(last + 1):
             self.v[p] += g[p] * v * factor
@@ -243,17 +254,19 @@ cdef class BlockScreen:
 
     cdef void measure(self) noexcept nogil:
         """The noise, the loss of every drop, and s of the features that can enter."""
-        cdef int j, p
-        cdef double explained = 0.0, d
+        cdef int p
+        cdef double explained = 0.0
         for p in range(self.n_on):
             explained += self.v[p] * self.b[self.on[p]]
             self.inverse_P_ii[p] = 1.0 / fmax(self.P[p * self.room + p], 1e-300)
             self.slope[p] = self.v[p] * self.inverse_P_ii[p]
             self.loss[p] = self.v[p] * self.slope[p]
         self.noise = fmax(self.sigma2_y - explained, NOISE_FLOOR * self.sigma2_y)
-        for j in range(self.width):
-            d = 1e-12 * self.chi[j] * (1.0 + self.ridge)
-            self.open_s[j] = CLOSED if self.is_on[j] else (self.s[j] if self.s[j] > d else d)
+        self.open(&self.is_on[0])
+
+    cdef void open(self, const unsigned char *closed) noexcept nogil:
+        """Let features enter, but for some."""
+        open_features(self.width, LEFT * (1.0 + self.ridge), &self.chi[0], &self.s[0], closed, &self.open_s[0])
 
     cdef double energy(self, double explained) noexcept nogil:
         """The likelihood's part of the change of F, when so much more variance is explained."""
@@ -294,15 +307,12 @@ cdef class BlockScreen:
             # log(1 + x) is at least x/(1 + x): most are not among the best, which spares the logarithm
             if 0.5 * self.n_samples * self.loss[p] / (self.noise + self.loss[p]) + self.gamma[self.on[p]] < found.worst:
                 offer(found, self.energy(-self.loss[p]) + self.gamma[self.on[p]], self.on[p], -1)
-        if adds:
+        if adds and least_changes(
+            self.width, 0.5 * self.n_samples, self.noise, &self.gamma[0], &self.c[0], &self.open_s[0], &self.r[0]
+        ) < found.worst:
             for j in range(self.width):
-                if self.is_on[j] or (touched != NULL and touched[j]):
-                    continue
-                gained = self.c[j] * self.c[j] / self.open_s[j]
-                # and log(1 − x) at least −x/(1 − x)
-                if gained >= self.noise or (
-                    -0.5 * self.n_samples * gained / (self.noise - gained) - self.gamma[j] < found.worst
-                ):
+                if self.r[j] < found.worst:
+                    gained = self.c[j] * self.c[j] / self.open_s[j]
                     offer(found, self.energy(gained) - self.gamma[j], -1, j)
 
     def best_swap(self, int most, const unsigned char[::1] touched):
@@ -324,8 +334,17 @@ cdef class BlockScreen:
     ) noexcept nogil:
         self.find_swap(found, most, touched, least_explained)
         found.worst = fmin(found.worst, worst)
+        self.close(touched)
         self.offer_single(found, adds, touched)
+        self.open(&self.is_on[0])
         return found.size > 0
+
+    cdef void close(self, const unsigned char *touched) noexcept nogil:
+        """Touched features do not enter, until they are opened again."""
+        cdef int j
+        for j in range(self.width):
+            if touched[j]:
+                self.open_s[j] = CLOSED
 
     cdef bint find_swap(self, Best *found, int most, const unsigned char *touched, double worst) noexcept nogil:
         cdef Best swapped
@@ -339,28 +358,26 @@ cdef class BlockScreen:
     cdef void find_swaps(self, Best *found, int most, const unsigned char *touched, double worst) noexcept nogil:
         """The swaps of untouched features that explain most, at most so much less than before, with their changes of F."""
         cdef int j, p, width = self.width
-        cdef double g, add, s
-        cdef const double *row
+        cdef double add, s
+        cdef const double *g
         begin(found, most, worst)
-        for j in range(width if touched != NULL else 0):
-            if touched[j]:
-                self.open_s[j] = CLOSED
+        if touched != NULL:
+            self.close(touched)
         for p in range(self.n_on):
-            row = &self.G[p * width]
             if touched != NULL and touched[self.on[p]]:
                 continue
+            g = &self.G[p * width]
             if not gains(
-                width, self.loss[p] - found.worst, self.slope[p], self.inverse_P_ii[p], &self.c[0], &self.open_s[0], row
+                width, self.loss[p] - found.worst, self.slope[p], self.inverse_P_ii[p], &self.c[0], &self.open_s[0], g
             ):
                 continue
             for j in range(width):
-                g = row[j]
-                add = self.c[j] + g * self.slope[p]
-                s = self.open_s[j] + g * g * self.inverse_P_ii[p]
+                add = self.c[j] + g[j] * self.slope[p]
+                s = self.open_s[j] + g[j] * g[j] * self.inverse_P_ii[p]
                 if self.open_s[j] < CLOSED and add * add > (self.loss[p] - found.worst) * s:
                     offer(found, self.loss[p] - add * add / s, p, j)
         if touched != NULL:
-            self.measure()
+            self.open(&self.is_on[0])
         for p in range(found.size):
             found.value[p] = self.energy(-found.value[p])
             found.drop[p] = self.on[found.drop[p]]

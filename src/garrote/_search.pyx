@@ -7,7 +7,7 @@ where each is explained.
 """
 
 cimport cython
-from libc.math cimport INFINITY, exp, fabs, fmax, fmin, log, sqrt
+from libc.math cimport INFINITY, exp, expm1, fabs, fmax, fmin, log, sqrt
 from libc.string cimport memcmp, memcpy, memset
 
 from garrote._descent cimport BlockDescent
@@ -17,15 +17,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from garrote import exchange, ladder, limits, points, search
+from garrote import exchange, foresight, ladder, limits, points, search
 
 cdef extern from "_vectors.h" nogil:
     int count_above(int n, double bound, const double *x)
     int count_jumps(int n, double least, const double *a, const double *b)
     void masses(int n, const double *x, double *weak, double *strong)
-    void extrapolate(int n, double ratio, double most, const double *near, const double *far, double *out)
+    void extrapolate(
+        int n, double first, double second, double shift, double most, const double *near, const double *far,
+        const double *farther, double *out,
+    )
 
-cdef double FORESIGHT = search.FORESIGHT
+cdef double FORESIGHT = foresight.FORESIGHT
+cdef double LARGEST_WEIGHT = foresight.LARGEST_WEIGHT
 cdef double JUMP = points.JUMP
 cdef double DIFFUSE = search.DIFFUSE
 cdef double UNDECIDED = search.UNDECIDED
@@ -104,7 +108,7 @@ cdef class BlockSearch:
         double[::1] odds, prior, start, start_w
         unsigned char[::1] touched
         double[:, ::1] state
-        double[::1] above, beyond  # the last two states of a branch that is followed down
+        double[::1] above, beyond, farther  # the last three states of a branch that is followed down
         readonly double[::1] energy
         double[::1] noise, residual
         int[::1] branch, n_iter, n_factorizations
@@ -149,7 +153,7 @@ cdef class BlockSearch:
         self.prior, self.start, self.start_w = np.empty((3, width))
         self.touched, self.selection = np.zeros((2, width), dtype=np.uint8)
         self.state = np.empty((n_gammas, ROWS * width))
-        self.above, self.beyond = np.empty((2, ROWS * width))
+        self.above, self.beyond, self.farther = np.empty((3, ROWS * width))
         self.energy, self.noise, self.residual, self.up, self.down = np.zeros((5, n_gammas))
         self.branch, self.n_iter, self.n_factorizations, self.converged, self.stamp, self.settled = np.zeros(
             (6, n_gammas), dtype=np.intc
@@ -190,23 +194,26 @@ cdef class BlockSearch:
     cdef const double *row(self, int k, int which) noexcept nogil:
         return &self.state[k, which * self.width]
 
-    cdef int descend(self, int k, const double *theta, int branch, const double *w, int beat) except -1 nogil:
-        """Solve at the k-th γ from θ and w; ``beat`` is the γ whose best point is to be beaten, or −1."""
+    cdef int descend(self, int k, const double *theta, int branch, const double *w) except -1 nogil:
+        """Solve at the k-th γ from θ and w."""
         cdef double most = self.most_selected if self.cut or k < self.end else INFINITY
         if branch == EXCHANGE:
             most = fmin(
                 most,
                 count_above(self.width, 0.0, theta) + (CASCADE if self.additions_mean_something(self.grid[k]) else 0),
             )
-        return self.descend_to(most, k, theta, w, beat)
+        return self.descend_to(most, k, theta, branch, w)
 
-    cdef int descend_to(self, double most, int k, const double *theta, const double *w, int beat) except -1 nogil:
-        """The same, until more features are selected than that."""
+    cdef int descend_to(self, double most, int k, const double *theta, int branch, const double *w) except -1 nogil:
+        """The same, until more features are selected than that.
+
+        The best point at the k-th γ is to be beaten; on the way down it is enough not to come to it.
+        """
         self.set_prior(self.grid[k])
         memcpy(&self.descent.gamma[0], &self.prior[0], self.width * sizeof(double))
-        self.descent.rival, self.descent.rival_energy = NULL, INFINITY
-        if beat >= 0:
-            self.descent.rival, self.descent.rival_energy = self.row(beat, M), self.energy[beat] - self.lower
+        self.descent.rival, self.descent.rival_energy, self.descent.to_beat = NULL, INFINITY, branch > DOWN
+        if branch != UP:
+            self.descent.rival, self.descent.rival_energy = self.row(k, M), self.energy[k] - self.lower
         self.descent.descend(theta, w, self.tol, self.max_iter, most, NULL)
         self.total_iter += self.descent.n_iter
         self.total_factorizations += self.descent.n_factorizations
@@ -265,16 +272,43 @@ cdef class BlockSearch:
     cdef bint same_branch(self, const double *theta, const double *other) noexcept nogil:
         return count_jumps(self.width, JUMP, theta, other) == 0
 
-    cdef void foresee(self, int k, const double *near, int at, const double *far, int beyond) noexcept nogil:
-        """A start at the k-th γ from the state of a point near by, and from one beyond it if that is on the same branch."""
-        cdef double ratio
+    cdef void foresee(
+        self, int k, int step, const double *near, const double *far, const double *farther
+    ) noexcept nogil:
+        """As garrote.foresight.foreseen, from the states of the points one, two and three steps away, or NULL."""
+        cdef double first, second = 0.0, shift, gamma = self.grid[k + step]
+        cdef int width = self.width
         if far == NULL or not self.same_branch(near, far):
-            memcpy(&self.start[0], near, self.width * sizeof(double))
-            memcpy(&self.start_w[0], near + W * self.width, self.width * sizeof(double))
+            memcpy(&self.start[0], near, width * sizeof(double))
+            memcpy(&self.start_w[0], near + W * width, width * sizeof(double))
             return
-        ratio = (self.grid[k] - self.grid[at]) / (self.grid[at] - self.grid[beyond])
-        extrapolate(self.width, ratio, FORESIGHT, near, far, &self.start[0])
-        extrapolate(self.width, ratio, INFINITY, near + W * self.width, far + W * self.width, &self.start_w[0])
+        if farther == NULL or not self.same_selection(near, far) or not self.same_selection(far, farther):
+            farther = far
+        self.weigh(k, step, farther != far, &first, &second)
+        shift = self.grid[k] - gamma - first * (gamma - self.grid[k + 2 * step])
+        if second != 0.0:
+            shift -= second * (self.grid[k + 2 * step] - self.grid[k + 3 * step])
+        extrapolate(width, first, second, shift, FORESIGHT, near, far, farther, &self.start[0])
+        extrapolate(
+            width, first, second, 0.0, INFINITY, near + W * width, far + W * width, farther + W * width, &self.start_w[0]
+        )
+
+    cdef void weigh(self, int k, int step, bint quadratic, double *first, double *second) noexcept nogil:
+        """As garrote.foresight.weights."""
+        cdef double gamma = self.grid[k + step], t = expm1(fmin(self.grid[k] - gamma, 500.0))
+        cdef double last = expm1(fmin(self.grid[k + 2 * step] - gamma, 500.0)), before = last
+        if quadratic:
+            before = expm1(fmin(self.grid[k + 3 * step] - gamma, 500.0))
+        first[0], second[0] = -t / last, 0.0
+        if before != last:
+            second[0] = -t * (t - last) / (before * (before - last))
+            first[0] = second[0] - t * (t - before) / (last * (last - before))
+        if not (fabs(first[0]) < LARGEST_WEIGHT and fabs(second[0]) < LARGEST_WEIGHT):
+            first[0] = second[0] = 0.0
+
+    cdef const double *best_at(self, int k) noexcept nogil:
+        """The state of the best point at the k-th γ, or NULL where there is none."""
+        return self.row(k, THETA) if 0 <= k < self.end else NULL
 
     cdef bint additions_mean_something(self, double gamma) noexcept nogil:
         return not self.wide or self.width * exp(gamma) < 1.0
@@ -290,7 +324,7 @@ cdef class BlockSearch:
                 if k == 0:
                     self.anneal(k, &self.prior[0], NULL)
                 elif k > 1 and self.same_branch(self.row(k - 1, THETA), self.row(k - 2, THETA)):
-                    self.foresee(k, self.row(k - 1, THETA), k - 1, self.row(k - 2, THETA), k - 2)
+                    self.foresee(k, -1, self.row(k - 1, THETA), self.row(k - 2, THETA), self.row(k - 3, THETA) if k > 2 else NULL)
                     self.anneal(k, &self.start[0], &self.start_w[0])
                 else:
                     self.anneal(k, self.row(k - 1, GOAL), self.row(k - 1, W))
@@ -307,13 +341,13 @@ cdef class BlockSearch:
         cdef int selected = count_above(self.width, 0.0, theta)
         cdef bint far = self.cut and selected + AVALANCHE < self.most_selected < INFINITY
         if not far or self.additions_mean_something(self.grid[k]):
-            return self.descend(k, theta, UP, w, -1)
-        self.descend_to(selected + CASCADE, k, theta, w, -1)
+            return self.descend(k, theta, UP, w)
+        self.descend_to(selected + CASCADE, k, theta, UP, w)
         if not self.descent.converged and count_above(self.width, 0.0, &self.descent.theta[0]) > selected + CASCADE:
             if not self.falls_without_end():
                 memcpy(&self.start[0], &self.descent.theta[0], self.width * sizeof(double))
                 memcpy(&self.start_w[0], &self.descent.w[0], self.width * sizeof(double))
-                return self.descend(k, &self.start[0], UP, &self.start_w[0], -1)
+                return self.descend(k, &self.start[0], UP, &self.start_w[0])
         return 0
 
     cdef bint falls_without_end(self) except -1 nogil:
@@ -345,13 +379,22 @@ cdef class BlockSearch:
                     memcpy(&self.above[0], self.row(k + 1, THETA), size)
                     if k + 2 < self.end:
                         memcpy(&self.beyond[0], self.row(k + 2, THETA), size)
-                self.foresee(k, &self.above[0], k + 1, &self.beyond[0] if k + 2 < self.end else NULL, k + 2)
-                self.descend(k, &self.start[0], DOWN, &self.start_w[0], -1)
+                    if k + 3 < self.end:
+                        memcpy(&self.farther[0], self.row(k + 3, THETA), size)
+                self.foresee(
+                    k,
+                    1,
+                    &self.above[0],
+                    &self.beyond[0] if k + 2 < self.end else NULL,
+                    &self.farther[0] if k + 3 < self.end else NULL,
+                )
+                self.descend(k, &self.start[0], DOWN, &self.start_w[0])
                 following = False
                 if not self.descent.converged:
                     continue
                 self.down[k] = self.found_energy()
                 following = not fabs(self.down[k] - self.up[k]) < self.lower
+                memcpy(&self.farther[0], &self.beyond[0], size)
                 memcpy(&self.beyond[0], &self.above[0], size)
                 memcpy(&self.above[0], &self.descent.theta[0], size)
                 self.keep(k, DOWN)
@@ -487,10 +530,10 @@ cdef class BlockSearch:
             for i in range(self.width):
                 self.start[i] = CERTAIN if self.rungs[best, i] else self.prior[i]
             if k and self.is_rung(best, k - 1):  # the rung was tried there, and its solution is near by
-                self.foresee(k, self.row(k - 1, THETA), k - 1, self.row(k - 2, THETA) if k > 1 else NULL, k - 2)
-                self.descend(k, &self.start[0], EXCHANGE, &self.start_w[0], k)
+                self.foresee(k, -1, self.best_at(k - 1), self.best_at(k - 2), self.best_at(k - 3))
+                self.descend(k, &self.start[0], EXCHANGE, &self.start_w[0])
             else:
-                self.descend(k, &self.start[0], EXCHANGE, NULL, k)
+                self.descend(k, &self.start[0], EXCHANGE, NULL)
             if self.descent.noise[self.descent.at] >= INTERPOLATED * self.sigma2_y:
                 self.keep(k, EXCHANGE)
         return 0
@@ -521,8 +564,7 @@ cdef class BlockSearch:
                     break
 
     cdef bint try_neighbour(self, int k, int neighbour, int side) except -1 nogil:
-        cdef int beyond
-        cdef const double *far
+        cdef int step = neighbour - k
         if not 0 <= neighbour < self.end:
             return False
         if self.tried[k, side] == self.stamp[neighbour]:
@@ -530,10 +572,8 @@ cdef class BlockSearch:
         if self.same_selection(self.row(k, THETA), self.row(neighbour, THETA)):
             return False
         self.tried[k, side] = self.stamp[neighbour]
-        beyond = 2 * neighbour - k
-        far = self.row(beyond, THETA) if 0 <= beyond < self.end else NULL
-        self.foresee(k, self.row(neighbour, THETA), neighbour, far, beyond)
-        self.descend(k, &self.start[0], NEIGHBOUR, &self.start_w[0], k)
+        self.foresee(k, step, self.best_at(neighbour), self.best_at(neighbour + step), self.best_at(neighbour + 2 * step))
+        self.descend(k, &self.start[0], NEIGHBOUR, &self.start_w[0])
         return self.keep(k, NEIGHBOUR)
 
     cdef bint try_exchange(self, int k) except -1 nogil:
@@ -597,7 +637,7 @@ cdef class BlockSearch:
             self.start[add] = SWITCHED
 
     cdef bint try_start(self, int k) except -1 nogil:
-        self.descend(k, &self.start[0], EXCHANGE, self.row(k, W), k)
+        self.descend(k, &self.start[0], EXCHANGE, self.row(k, W))
         return self.keep(k, EXCHANGE)
 
     cdef bint try_chains(self, int k, const Best *found) except -1 nogil:

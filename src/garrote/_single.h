@@ -3,6 +3,9 @@
    Small systems are solved some thousand times in a path: what is left over after whole vector registers would take as long
    as the rest. Compiled for each processor as those of _vectors.h. */
 
+#ifndef GARROTE_SINGLE_H
+#define GARROTE_SINGLE_H
+
 #include "_vectors.h"
 
 #define LANES 16
@@ -203,8 +206,9 @@ EACH_PROCESSOR static void weigh(
     int n, int filled, double d, const int *restrict chosen, const double *restrict weight, float *restrict scale,
     float *restrict rest)
 {
+    float per = (float)(1.0 / d);
     for (int p = 0; p < n; p++) {
-        float w = (float)(weight[chosen[p]] / d);
+        float w = (float)weight[chosen[p]] * per;
         scale[p] = sqrtf(w);
         rest[p] = 1.0f - w;
     }
@@ -214,15 +218,26 @@ EACH_PROCESSOR static void weigh(
 
 /* z, in units, and the right side of Newton's system for the chosen features. */
 EACH_PROCESSOR static void right_side(
-    int n, double unit, double shift, const int *restrict chosen, const double *restrict norm, const float *restrict scale,
-    const double *restrict q, const double *restrict t, const double *restrict R, float *restrict z,
-    double *restrict right)
+    int n, double unit, double shift, const int *restrict chosen, const double *restrict norm,
+    const double *restrict per_norm, const float *restrict scale, const double *restrict q, const double *restrict t,
+    const double *restrict R, float *restrict z, double *restrict right)
 {
     for (int p = 0; p < n; p++) {
         int i = chosen[p];
-        double inverse = scale[p] > 0.0f ? norm[i] / scale[p] : 0.0, along = q[i] * inverse;
+        double inverse = norm[i] * (scale[p] > 0.0f ? 1.0f / scale[p] : 0.0f), along = q[i] * inverse;
         z[p] = (float)(along * unit);
-        right[p] = scale[p] / norm[i] * R[i] + t[i] * inverse + along * shift;
+        right[p] = scale[p] * per_norm[i] * R[i] + t[i] * inverse + along * shift;
+    }
+}
+
+/* The same where only w are found. */
+EACH_PROCESSOR static void right_side_of_w(
+    int n, const int *restrict chosen, const double *restrict per_norm, const float *restrict scale,
+    const double *restrict R, float *restrict z, double *restrict right)
+{
+    for (int p = 0; p < n; p++) {
+        z[p] = 0.0f;
+        right[p] = scale[p] * per_norm[chosen[p]] * R[chosen[p]];
     }
 }
 
@@ -312,3 +327,5 @@ EACH_PROCESSOR static float turn(
     }
     return along;
 }
+
+#endif

@@ -3,6 +3,20 @@
 
 cimport cython
 
+cdef extern from "_gradients.h" nogil:
+    ctypedef struct Gradients:
+        int n, filled, stride
+        const float *C
+        const float *scale
+        const float *rest
+        const float *z
+        float *x
+        float *r
+        float *direction
+        float *side
+        int convex, steps
+        float squares, gain
+
 
 @cython.final
 cdef class EngagedSystem:
@@ -13,7 +27,7 @@ cdef class EngagedSystem:
         float *correlation  # of all features
         float *columns  # of the root, of length one, one after the other, where they are of use
         float *lines  # the same row by row
-        double[::1] norm  # √χ_ii
+        double[::1] norm, per_norm  # √χ_ii, and one over it
         int[::1] engaged
         unsigned char[::1] is_engaged
         int n_engaged, filled  # up, too
@@ -40,7 +54,8 @@ cdef class EngagedSystem:
         void gather(self, const double *weight, double least, int n, int known) noexcept nogil
         void solve(self, const double *right, double accuracy, double most) noexcept nogil
         void go_on(self, double times, double most) noexcept nogil
-        float apply(self, float along) noexcept nogil
+        void solve_by_steps(self, Gradients *system, float most) noexcept nogil
+        void apply(self) noexcept nogil
         void respond(self, const double *R, double *image) noexcept nogil
         double distance(self, double unit, const double *v, const double *other) noexcept nogil
         double move(

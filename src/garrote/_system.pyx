@@ -14,6 +14,9 @@ from scipy.linalg.cython_blas cimport sgemv
 
 import numpy as np
 
+cdef extern from "_gradients.h" nogil:
+    bint solve_at_once(Gradients *system, float most, int most_steps)
+
 cdef extern from "_single.h" nogil:
     void in_single(int n, double factor, const double *x, const double *factors, float *out)
     int filled_up(int n)
@@ -52,7 +55,7 @@ cdef int MOST_STEPS = 200
 #: What single precision can attain, relative to the right side.
 cdef double FINEST = 1e-6
 #: Up to so many features a plain loop is as fast as BLAS, and sooner begun.
-cdef int SMALL = 256
+cdef int SMALL = 640
 
 
 @cython.final
@@ -64,11 +67,10 @@ cdef class EngagedSystem:
         cdef int rows = 0 if root is None else root.shape[0], tall = filled_up(rows)
         cdef const double[:, ::1] products = gram
         cdef const double[::1, :] columns
-        cdef const double[::1] inverse
         cdef float *start
         self.width, self.stride, self.rows, self.tall = width, stride, rows, tall
         self.norm = np.sqrt(chi)
-        inverse = 1.0 / np.asarray(self.norm)  # powers of two in the units of X change no digit
+        self.per_norm = 1.0 / np.asarray(self.norm)  # powers of two in the units of X change no digit
         self.has_root = 0 < 2 * rows < width
         self.matrices = np.empty(
             width * stride + room * room + (width * tall + rows * stride if self.has_root else 0) + 64, dtype=np.float32
@@ -77,13 +79,13 @@ cdef class EngagedSystem:
         self.correlation, start = aligned(&self.matrices[0]), aligned(&self.vectors[0])
         self.gathered = aligned(self.correlation + width * stride)
         for i in range(width):
-            in_single(width, inverse[i], &products[i, 0], &inverse[0], self.correlation + i * stride)
+            in_single(width, self.per_norm[i], &products[i, 0], &self.per_norm[0], self.correlation + i * stride)
             memset(self.correlation + i * stride + width, 0, (stride - width) * sizeof(float))
         if self.has_root:
             columns, self.columns = root, aligned(self.gathered + room * room)
             self.lines = aligned(self.columns + width * tall)
             for i in range(width):
-                in_single(rows, inverse[i], &columns[0, i], NULL, self.columns + i * tall)
+                in_single(rows, self.per_norm[i], &columns[0, i], NULL, self.columns + i * tall)
                 memset(self.columns + i * tall + rows, 0, (tall - rows) * sizeof(float))
             transpose(width, rows, tall, stride, self.columns, self.lines)
         self.engaged, self.is_engaged, self.room = np.empty(width + 1, dtype=np.intc), np.zeros(width, dtype=np.uint8), room
@@ -122,29 +124,38 @@ cdef class EngagedSystem:
 
         They end, too, where they meet a direction without positive curvature.
         """
-        cdef int n = self.n_engaged, filled = self.filled, steps
-        cdef double squares, before, curvature, gain = 0.0
-        cdef float along
-        memset(self.x, 0, filled * sizeof(float))
-        self.size, self.convex, self.gain = of_length_one(n, filled, right, self.r, self.direction), True, 0.0
+        cdef Gradients system
+        cdef double squares
+        memset(self.x, 0, self.filled * sizeof(float))
+        self.size, self.convex, self.gain = of_length_one(self.n_engaged, self.filled, right, self.r, self.direction), True, 0.0
         squares = self.left = self.size * self.size
         if not squares > 0.0:
             return
+        system.n, system.filled, system.stride, system.C = self.n_engaged, self.filled, self.block_stride, self.block
+        system.scale, system.rest, system.z, system.x, system.r = self.scale, self.rest, self.z, self.x, self.r
+        system.direction, system.side, system.squares = self.direction, self.side, 1.0
         most = min(most / squares, max(accuracy, FINEST) ** 2)
-        squares = 1.0
-        along = scaled(filled, self.scale, self.z, self.direction, self.side)
-        for steps in range(min(n, MOST_STEPS)):
-            if squares <= most:
-                break
-            curvature = self.apply(along)
+        if not solve_at_once(&system, most, min(self.n_engaged, MOST_STEPS)):
+            self.solve_by_steps(&system, most)
+        self.unheard += <double>system.n * system.n * system.steps
+        self.convex, self.gain, self.left = system.convex, system.gain * squares, system.squares * squares
+
+    cdef void solve_by_steps(self, Gradients *system, float most) noexcept nogil:
+        """The same for a system that does not fit into registers."""
+        cdef int filled = self.filled
+        cdef float curvature, before, along = scaled(filled, self.scale, self.z, self.direction, self.side)
+        system.convex, system.gain, system.steps = True, 0.0, 0
+        while system.squares > most and system.steps < min(self.n_engaged, MOST_STEPS):
+            self.apply()
+            curvature = curvature_of(filled, along, self.scale, self.rest, self.z, self.direction, self.applied)
             if not curvature > 0.0:
-                self.convex = False
+                system.convex = False
                 break
-            gain += squares * squares / curvature
-            before = squares
-            squares = advance(filled, squares / curvature, self.direction, self.applied, self.x, self.r)
-            along = turn(filled, squares / before, self.r, self.scale, self.z, self.direction, self.side)
-        self.gain, self.left = gain * self.size * self.size, squares * self.size * self.size
+            before = system.squares
+            system.gain += before * before / curvature
+            system.squares = advance(filled, before / curvature, self.direction, self.applied, self.x, self.r)
+            along = turn(filled, system.squares / before, self.r, self.scale, self.z, self.direction, self.side)
+            system.steps += 1
 
     cdef void go_on(self, double times, double most) noexcept nogil:
         """From x along the last direction: so many times the step that has the curvature one, but at most so far."""
@@ -157,18 +168,16 @@ cdef class EngagedSystem:
         for p in range(n):
             self.x[p] += length * self.direction[p]
 
-    cdef float apply(self, float along) noexcept nogil:
-        """The matrix times the direction, of which ``side`` and ``along`` are S times and z times; the curvature along it."""
+    cdef void apply(self) noexcept nogil:
+        """The correlations times ``side``."""
         cdef int n = self.n_engaged, filled = self.filled
         cdef float one = 1.0, zero = 0.0
-        self.unheard += <double>n * n
         if self.by_root():
             self.through_root(self.applied)
         elif n <= SMALL:
             sum_rows(filled, n, self.block_stride, NULL, self.block, self.side, self.applied)
         else:
             sgemv("N", &filled, &n, &one, self.block, &self.block_stride, self.side, &ONE, &zero, self.applied, &ONE)
-        return curvature_of(filled, along, self.scale, self.rest, self.z, self.direction, self.applied)
 
     cdef void respond(self, const double *R, double *image) noexcept nogil:
         """image = R, of every feature, less what the others' change of v = S x/√χ_ii takes from its c."""

@@ -105,17 +105,17 @@ EACH_PROCESSOR static void left_over(
 
 /* The largest residual of Eq. (m), to first order in R; and of w's equation, in units of w's own deviation. */
 EACH_PROCESSOR static double largest_residual(
-    int n, double ridge, double kappa, const double *restrict chi, const double *restrict gamma,
-    const double *restrict theta, const double *restrict m, const double *restrict w, const double *restrict R,
-    double *of_w)
+    int n, double ridge, double kappa, const double *restrict chi, const double *restrict per_chi,
+    const double *restrict gamma, const double *restrict theta, const double *restrict m, const double *restrict w,
+    const double *restrict R, double *of_w)
 {
-    double worst = 0.0, farthest = 0.0;
+    double worst = 0.0, farthest = 0.0, of_d = kappa / (1.0 + ridge);
 #pragma omp simd reduction(max : worst, farthest)
     for (int i = 0; i < n; i++) {
         double aim = gamma[i] + kappa * w[i] * ((1.0 + ridge) * chi[i] * w[i] + 2.0 * R[i]);
         double off = aim > theta[i] ? aim - theta[i] : theta[i] - aim;
         double here = m[i] * (1.0 - m[i]) * off * larger_of(off, 1.0);
-        double shift = R[i] * R[i] * kappa * m[i] / ((1.0 + ridge) * chi[i]);
+        double shift = R[i] * R[i] * (of_d * per_chi[i]) * m[i];
         worst = here > worst ? here : worst;
         farthest = shift > farthest ? shift : farthest;
     }
@@ -138,7 +138,7 @@ EACH_PROCESSOR static void slopes(
         slope[i] = m[i] + 2.0 * spread * evidence;
         q[i] = spread * dw * w[i] * w[i];
         t[i] = spread * w[i] * rho;
-        part = m[i] > 0.0 ? dw * m[i] / slope[i] : 0.0;
+        part = dw * (1.0f / (float)(1.0 + 2.0 * (1.0 - m[i]) * evidence)); /* d w m/v', as exactly as Newton's step needs */
         sum_q += part * q[i];
         sum_t += part * t[i];
         sum_rho += spread * rho * rho;
@@ -183,12 +183,13 @@ EACH_PROCESSOR static void masses(int n, const double *restrict x, double *weak,
     *strong = above;
 }
 
-/* out = near + ratio (near - far), but at most so far from it. */
+/* out = near + first (near - far) + second (far - farther) + shift, but at most so far from near. */
 EACH_PROCESSOR static void extrapolate(
-    int n, double ratio, double most, const double *restrict near, const double *restrict far, double *restrict out)
+    int n, double first, double second, double shift, double most, const double *restrict near,
+    const double *restrict far, const double *restrict farther, double *restrict out)
 {
     for (int i = 0; i < n; i++) {
-        double step = ratio * (near[i] - far[i]);
+        double step = first * (near[i] - far[i]) + second * (far[i] - farther[i]) + shift;
         step = step > most ? most : step;
         out[i] = near[i] + (step < -most ? -most : step);
     }
@@ -272,13 +273,15 @@ EACH_PROCESSOR static double largest_slope(
 
 /* w and the goals that belong to v, of which nothing is left over then; returns the residual of Eq. (m). */
 EACH_PROCESSOR static double finish_point(
-    int n, double ridge, double kappa, double theta_max, const double *restrict chi, const double *restrict gamma,
-    const double *restrict theta, const double *restrict m, double *restrict R, double *restrict w, double *restrict goal)
+    int n, double ridge, double kappa, double theta_max, const double *restrict chi, const double *restrict per_chi,
+    const double *restrict gamma, const double *restrict theta, const double *restrict m, double *restrict R,
+    double *restrict w, double *restrict goal)
 {
-    double worst = 0.0;
+    double worst = 0.0, per = 1.0 / (1.0 + ridge);
 #pragma omp simd reduction(max : worst)
     for (int i = 0; i < n; i++) {
-        double d = (1.0 + ridge) * chi[i], there = w[i] + R[i] / d, aim = gamma[i] + kappa * d * there * there, off, by;
+        double d = (1.0 + ridge) * chi[i], there = w[i] + R[i] * (per * per_chi[i]), off, by;
+        double aim = gamma[i] + kappa * d * there * there;
         aim = aim < theta_max ? aim : theta_max;
         off = aim > theta[i] ? aim - theta[i] : theta[i] - aim;
         by = sigmoid(aim) - m[i];
@@ -295,11 +298,12 @@ EACH_PROCESSOR static double finish_point(
    the change of w. A feature that is sure, and becomes more so, may go as far as it likes; others by no more than is trusted. */
 EACH_PROCESSOR static void newton_step(
     int n, double ridge, double kappa, double kappa_change, double trust, double sure, double theta_max,
-    const double *restrict chi, const double *restrict gamma, double *restrict theta, double *restrict w,
-    double *restrict image, double *restrict step)
+    const double *restrict chi, const double *restrict per_chi, const double *restrict gamma, double *restrict theta,
+    double *restrict w, double *restrict image, double *restrict step)
 {
+    double per = 1.0 / (1.0 + ridge);
     for (int i = 0; i < n; i++) {
-        double d = (1.0 + ridge) * chi[i], change = image[i] / d, dw = d * w[i], x = theta[i];
+        double change = image[i] * (per * per_chi[i]), dw = (1.0 + ridge) * chi[i] * w[i], x = theta[i];
         double aim = gamma[i] + kappa * dw * (w[i] + 2.0 * change) + dw * w[i] * kappa_change;
         double low = x < -sure ? -1e300 : -trust, high = x > sure ? 1e300 : trust;
         double by = (aim < theta_max ? aim : theta_max) - x;
@@ -312,6 +316,15 @@ EACH_PROCESSOR static void newton_step(
     }
 }
 
+/* w += change/d */
+EACH_PROCESSOR static void change_w(
+    int n, double ridge, const double *restrict per_chi, const double *restrict change, double *restrict w)
+{
+    double per = 1.0 / (1.0 + ridge);
+    for (int i = 0; i < n; i++)
+        w[i] += change[i] * (per * per_chi[i]);
+}
+
 /* out = start + length step. */
 EACH_PROCESSOR static void go(
     int n, double length, const double *restrict start, const double *restrict step, double *restrict out)
@@ -322,54 +335,14 @@ EACH_PROCESSOR static void go(
 
 /* The step of theta to Eq. (m). */
 EACH_PROCESSOR static void fixed_point_step(
-    int n, double ridge, double kappa, double theta_max, const double *restrict chi, const double *restrict gamma,
-    const double *restrict theta, const double *restrict w, const double *restrict R, double *restrict step)
+    int n, double ridge, double kappa, double theta_max, const double *restrict chi, const double *restrict per_chi,
+    const double *restrict gamma, const double *restrict theta, const double *restrict w, const double *restrict R,
+    double *restrict step)
 {
+    double per = 1.0 / (1.0 + ridge);
     for (int i = 0; i < n; i++) {
-        double d = (1.0 + ridge) * chi[i], there = w[i] + R[i] / d, aim = gamma[i] + kappa * d * there * there;
+        double there = w[i] + R[i] * (per * per_chi[i]), aim = gamma[i] + kappa * (1.0 + ridge) * chi[i] * there * there;
         step[i] = (aim < theta_max ? aim : theta_max) - theta[i];
-    }
-}
-
-/* Whether any (c + slope g)^2 / (s + weight g^2) is above a bound. */
-EACH_PROCESSOR static int gains(
-    int n, double bound, double slope, double weight, const double *restrict c, const double *restrict s,
-    const double *restrict g)
-{
-    int count = 0;
-#pragma omp simd reduction(+ : count)
-    for (int i = 0; i < n; i++) {
-        double add = c[i] + slope * g[i];
-        count += add * add > bound * (s[i] + weight * g[i] * g[i]);
-    }
-    return count > 0;
-}
-
-/* The first n rows and columns of A += factor g g'. */
-EACH_PROCESSOR static void add_square(
-    int n, int stride, double factor, const double *restrict g, double *restrict A)
-{
-    for (int p = 0; p < n; p++) {
-        double *restrict row = A + (size_t)p * stride, by = factor * g[p];
-        for (int q = 0; q < n; q++)
-            row[q] += by * g[q];
-    }
-}
-
-/* out = factor x. */
-EACH_PROCESSOR static void times(int n, double factor, const double *restrict x, double *restrict out)
-{
-    for (int i = 0; i < n; i++)
-        out[i] = factor * x[i];
-}
-
-/* c += c_factor r and s += s_factor r^2. */
-EACH_PROCESSOR static void shift(
-    int n, double c_factor, double s_factor, const double *restrict r, double *restrict c, double *restrict s)
-{
-    for (int i = 0; i < n; i++) {
-        c[i] += c_factor * r[i];
-        s[i] += s_factor * r[i] * r[i];
     }
 }
 

@@ -30,10 +30,11 @@ class Descent:
 
 
 class Rival(NamedTuple):
-    """A solution that a descent is to beat."""
+    """A solution that a descent need not come to from above."""
 
     m: Array
     free_energy: float
+    to_beat: bool = True  #: whether a descent that will end above its F is of no use either
 
 
 def minimise(
@@ -51,14 +52,16 @@ def minimise(
     """Minimise F from θ until |σ(γ + (βn/2) w² d) − m| ≤ tol for every feature.
 
     The ``w`` of a solution near by, if given, spare the compiled descent some work. A descent that selects more than
-    ``most`` features, comes back to its rival or will not beat it, is abandoned. To trace F costs an evaluation a step.
+    ``most`` features, comes to its rival or will not beat it, is abandoned. To trace F costs an evaluation a step.
     """
     if not COMPILED:
         return minimise_plain(block, theta, penalty, tol=tol, max_iter=max_iter, most=most)
     kernel = block.kernel
     kernel.retarget(block.target, block.b, block.floor)  # blocks of the same features share it
-    m, energy = (None, math.inf) if rival is None else rival
-    energies = kernel.run(theta, w, penalty.gamma, penalty.ridge, penalty.beta, tol, max_iter, most, m, energy, traced)
+    m, energy, to_beat = (None, math.inf, False) if rival is None else rival
+    energies = kernel.run(
+        theta, w, penalty.gamma, penalty.ridge, penalty.beta, tol, max_iter, most, m, energy, to_beat, traced
+    )
     theta, m, w, v, target, noise, free_energy, residual = kernel.result()
     end = Energy(theta, m, w, v, noise, free_energy, target, residual)
     return Descent(end, kernel.n_iter, kernel.n_factorizations, kernel.converged, energies.tolist())

@@ -22,6 +22,7 @@ from garrote._loops import COMPILED
 from garrote.arrays import Array
 from garrote.energy import Energy
 from garrote.exchange import moves
+from garrote.foresight import foreseen
 from garrote.ladder import falls_without_end, ladder
 from garrote.limits import INTERPOLATED
 from garrote.minimise import Descent, Rival
@@ -55,9 +56,6 @@ MANY_UNDECIDED = 50
 
 #: The best selections of each size are looked for up to this size.
 HIGHEST = 64
-
-#: θ is foreseen to change by so much at most from one γ to the next.
-FORESIGHT = 2.0
 
 #: At so many γ the swaps of one selection are tried.
 SWAPS = 3
@@ -133,11 +131,12 @@ class Search:
         *,
         near: Start | Point | None = None,
         beat: Point | None = None,
+        home: Point | None = None,
         most: float = math.inf,
     ) -> Point:
         """Solve at the k-th γ from θ, near some point, or until more than ``most`` features are selected.
 
-        No pass over X is spent on one that will not beat another.
+        A descent that comes to the point ``home`` is abandoned, and so is one that will not ``beat`` another.
         """
 
         def give_up(found: Found) -> bool:
@@ -154,7 +153,10 @@ class Search:
             most = min(
                 most, float(np.count_nonzero(theta > 0)) + (CASCADE if self.additions_mean_something(gamma) else 0)
             )
-        rival = None if beat is None else Rival(beat.found.run.end.m, beat.free_energy - self.lower)
+        other = beat or home
+        rival = None
+        if other is not None:
+            rival = Rival(other.found.run.end.m, other.free_energy - self.lower, to_beat=beat is not None)
         found = self.active.descend(
             gamma,
             theta,
@@ -236,7 +238,7 @@ class Search:
                 self.end = k + 1
             start = Start(point.found.run.end.target, point.w)
             if k and k + 1 < len(self.grid) and point.same_branch(self.best[k - 1]):
-                start = self.foreseen(k + 1, point, k, self.best[k - 1], k - 1)
+                start = foreseen(self.grid, k + 1, -1, self.best[: -min(k + 1, 3) - 1 : -1])
         self.tidy()
         return "" if whole_grid else reason
 
@@ -259,31 +261,24 @@ class Search:
     def follow_down(self) -> None:
         """Part 2."""
         self.down = list(self.up)
-        branch = beyond = None  #: the point above and the next one, where there is a branch to follow
+        trail: list[Point] = []  #: the points above, nearest first, where there is a branch to follow
         for k in range(self.end - 2, -1, -1):
-            if branch is None and self.best[k + 1].same_selection(self.best[k]):
+            if not trail and self.best[k + 1].same_selection(self.best[k]):
                 continue  # no jump here: the branches have merged
-            above = branch or self.best[k + 1]
-            if branch is None:
-                beyond = self.best[k + 2] if k + 2 < self.end else None
-            start = self.foreseen(k, above, k + 1, beyond, k + 2)
-            point = self.descend(k, start.theta, "down", near=start)
-            beyond = above
-            if not point.found.run.converged:  # abandoned: there is no branch here
-                branch = None
+            trail = trail or self.near(k, 1)
+            start = foreseen(self.grid, k, 1, trail)
+            point = self.descend(k, start.theta, "down", near=start, home=self.best[k])
+            if not point.found.run.converged:  # abandoned: there is no branch here, or it has merged
+                trail = []
                 continue
             merged = abs(point.free_energy - self.up[k]) < self.lower
             self.down[k] = point.free_energy
-            branch = None if merged else point
+            trail = [] if merged else [point, *trail[:2]]
             self.keep(k, point)
 
-    def foreseen(self, k: int, near: Point, at: int, far: Point | None, beyond: int) -> Start:
-        """A start at the k-th γ from a point near by, and from one beyond it if that is on the same branch."""
-        if far is None or len(near.theta) != len(far.theta) or not near.same_branch(far):
-            return Start(near.theta, near.w)
-        ratio = float((self.grid[k] - self.grid[at]) / (self.grid[at] - self.grid[beyond]))
-        step = np.clip(ratio * (near.theta - far.theta), -FORESIGHT, FORESIGHT)
-        return Start(near.theta + step, near.w + ratio * (near.w - far.w))
+    def near(self, k: int, step: int) -> list[Point]:
+        """The best points one, two and three steps from the k-th γ, as many as there are."""
+        return [self.best[i] for i in range(k + step, k + 4 * step, step) if 0 <= i < self.end]
 
     def climb(self) -> None:
         """Part 3."""
@@ -302,7 +297,7 @@ class Search:
             if not np.array_equal(selected, self.best[k].selected):
                 near = None
                 if k and np.array_equal(selected, self.best[k - 1].selected):  # the rung's solution there is near by
-                    near = self.foreseen(k, self.best[k - 1], k - 1, self.best[k - 2] if k > 1 else None, k - 2)
+                    near = foreseen(self.grid, k, -1, self.near(k, -1))
                     theta = near.theta
                 else:
                     theta = np.where(theta > 0.0, theta, self.active.start(gamma)[: len(theta)])
@@ -332,8 +327,7 @@ class Search:
         if (start, k) in self._tried or start.same_selection(self.best[k]):
             return False
         self._tried.add((start, k))
-        beyond = 2 * neighbour - k
-        near = self.foreseen(k, start, neighbour, self.best[beyond] if 0 <= beyond < self.end else None, beyond)
+        near = foreseen(self.grid, k, neighbour - k, self.near(k, neighbour - k))
         return self.keep(k, self.descend(k, near.theta, "neighbour", near=near, beat=self.best[k]))
 
     def try_exchange(self, k: int) -> bool:
