@@ -350,16 +350,19 @@ def exchanged(tries, monkeypatch, starts):
 def test_exchange_goes_on_until_no_move_lowers_free_energy(monkeypatch):
     tries = random_search(30, 3)
     tries.best = [first := one_in(0, 9.0)]
-    starts = [np.array([5.0, 1.0, -5.0]), np.array([5.0, -5.0, 1.0])]
+    starts = [Start(np.array(theta), np.ones(3)) for theta in ([5.0, 1.0, -5.0], [5.0, -5.0, 1.0])]
     asked = exchanged(tries, monkeypatch, starts)
     ends = [one_in(1, 9.0), better := one_in(2, 8.0), best := one_in(1, 7.0), one_in(0, 7.5), one_in(0, 7.5)]
     descents = Descents(tries, monkeypatch, {0: ends})
     assert tries.try_exchange(0)
     assert tries.best == [best]
-    assert [beat for *_, beat in descents.asked] == descents.near == [first, first, better, best, best]
+    assert [beat for *_, beat in descents.asked] == [first, first, better, best, best]
     assert {branch for _, _, branch, _ in descents.asked} == {"exchange"}
-    for (_, theta, _, _), expected in zip(descents.asked, [*starts, starts[0], *starts], strict=True):
-        np.testing.assert_array_equal(theta, expected)
+    for (_, theta, _, _), near, expected in zip(
+        descents.asked, descents.near, [*starts, starts[0], *starts], strict=True
+    ):
+        np.testing.assert_array_equal(theta, expected.theta)
+        assert near is expected
     for question, point in zip(asked, (first, better, best), strict=True):
         np.testing.assert_array_equal(question["solution"], point.theta)
         np.testing.assert_array_equal(question["gamma"], [-5.0] * 3)

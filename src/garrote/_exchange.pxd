@@ -30,7 +30,7 @@ cdef class BlockScreen:
         bint known  # whether P, G, c and s are those of the selected features
         int[::1] on, different
         unsigned char[::1] is_on
-        double[::1] gamma, P, G, cross, v, c, s, open_s, r, loss, slope, inverse_P_ii
+        double[::1] gamma, P, G, cross, v, c, s, open_s, r, loss, slope, inverse_P_ii, work
 
         int look_at(self, const double *theta, const double *gamma, double ridge) except -1 nogil
         int begin_anew(self, const double *theta, double ridge) except -1 nogil
@@ -42,6 +42,9 @@ cdef class BlockScreen:
         void measure(self) noexcept nogil
         void open(self, const unsigned char *closed) noexcept nogil
         void close(self, const unsigned char *touched) noexcept nogil
+        void find_w_after(self, int drop, int add, double *w) noexcept nogil
+        int slot_of(self, int i) noexcept nogil
+        void left_of(self, int i) noexcept nogil
         double energy(self, double explained) noexcept nogil
         void find_best(
             self, Best *found, int most, bint adds, bint swaps, double worst, double least_explained

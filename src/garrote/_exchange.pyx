@@ -25,20 +25,25 @@ cdef extern from "_screening.h" nogil:
     void open_features(
         int n, double least, const double *chi, const double *s, const unsigned char *closed, double *open_s
     )
+    void divide_by_d(int n, double ridge, const double *chi, double *x)
     int gains(int n, double bound, double slope, double weight, const double *c, const double *s, const double *g)
+    int next_gain(
+        int j, int n, double bound, double slope, double weight, const double *c, const double *s, const double *g
+    )
     double least_changes(
         int n, double half_n, double noise, const double *gamma, const double *c, const double *s, double *out
     )
 
 cdef int ONE = 1
+cdef double UNIT = 1.0
 cdef double NOISE_FLOOR = limits.NOISE_FLOOR
 #: A Cholesky factor with a smaller diagonal, of columns scaled to one, is that of copies.
 cdef double COPIES = 1e-7
 #: A feature of which so little is left when the others are removed does not enter by a rank-one change.
 cdef double ALMOST_A_COPY = 1e-6
 #: So many rank-one changes are made before everything is computed anew; and so many at once, even if few are selected.
-cdef int CHANGES = 50
-cdef int FEW = 4
+cdef int CHANGES = 200
+cdef int FEW = 12
 #: What can be gained by a feature that is not a copy: at least this part of χ is left of it.
 cdef double LEFT = 1e-12
 
@@ -81,8 +86,8 @@ cdef class BlockScreen:
         self.sigma2_y, self.n_samples, self.width = sigma2_y, n_samples, width
         self.on, self.different = np.empty((2, width + 1), dtype=np.intc)
         self.is_on = np.zeros(width, dtype=np.uint8)
-        self.gamma, self.v, self.c, self.s, self.open_s, self.r, self.loss, self.slope, self.inverse_P_ii = np.empty(
-            (9, width)
+        self.gamma, self.v, self.c, self.s, self.open_s, self.r, self.loss, self.slope, self.inverse_P_ii, self.work = (
+            np.empty((10, width))
         )
         self.P, self.G, self.cross = np.empty(0), np.empty(0), np.empty(0)
         self.known = False
@@ -204,13 +209,10 @@ cdef class BlockScreen:
         cdef int p, q, n = self.n_on, room = self.room, width = self.width
         cdef double s = self.s[i], c = self.c[i], factor
         cdef double *r = &self.r[0]
-        cdef double *g = &self.open_s[0]  # written anew by ``measure``
+        cdef double *g = &self.work[0]
         if not s > ALMOST_A_COPY * self.chi[i]:
             return False
-        memcpy(r, &self.gram[i, 0], width * sizeof(double))  # χ_i less what the selected features explain of it
-        for p in range(n):
-            g[p] = self.gram[i, self.on[p]]
-        subtract_rows(n, width, g, &self.G[0], r)
+        self.left_of(i)
         for p in range(n):
             g[p] = self.G[p * width + i]
         factor = -1.0 / s
@@ -231,7 +233,7 @@ cdef class BlockScreen:
         """Drop the feature of a slot."""
         cdef int p, q, last = self.n_on - 1, room = self.room, width = self.width
         cdef double P_ii = self.P[slot * room + slot], v = self.v[slot], factor = -1.0 / P_ii
-        cdef double *g = &self.open_s[0]
+        cdef double *g = &self.work[0]
         cdef double *r = &self.r[0]
         memcpy(r, &self.G[slot * width], width * sizeof(double))
         for p in range(last + 1):
@@ -267,6 +269,56 @@ cdef class BlockScreen:
     cdef void open(self, const unsigned char *closed) noexcept nogil:
         """Let features enter, but for some."""
         open_features(self.width, LEFT * (1.0 + self.ridge), &self.chi[0], &self.s[0], closed, &self.open_s[0])
+
+    def w_after(self, int drop, int add):
+        """w of every feature when a selected one is dropped, another added, or both (−1: none)."""
+        w = np.empty(self.width)
+        cdef double[::1] out = w
+        self.find_w_after(drop, add, &out[0])
+        return w
+
+    cdef void find_w_after(self, int drop, int add, double *w) noexcept nogil:
+        """The same, by rank-one changes of v and c."""
+        cdef int p, slot = self.slot_of(drop), width = self.width
+        cdef double slope = 0.0, own = 0.0, change = 0.0, s
+        cdef const double *lost = NULL
+        memcpy(w, &self.c[0], width * sizeof(double))
+        if slot >= 0:
+            slope, lost = self.slope[slot], &self.G[slot * width]
+            add_to_rows(1, width, slope, &UNIT, lost, w)
+        if add >= 0:
+            self.left_of(add)
+            s = self.s[add]
+            if slot >= 0:
+                own = lost[add] * self.inverse_P_ii[slot]
+                s += own * lost[add]
+                add_to_rows(1, width, own, &UNIT, lost, &self.r[0])
+            change = w[add] / s
+            add_to_rows(1, width, -change, &UNIT, &self.r[0], w)
+        divide_by_d(width, self.ridge, &self.chi[0], w)
+        for p in range(self.n_on):
+            if p != slot:
+                w[self.on[p]] = self.v[p] - (self.G[p * width + add] * change if add >= 0 else 0.0)
+                if slot >= 0:
+                    w[self.on[p]] -= self.P[p * self.room + slot] * (slope - own * change)
+        if add >= 0:
+            w[add] = change
+
+    cdef int slot_of(self, int i) noexcept nogil:
+        """The slot of a selected feature; −1 if there is none."""
+        cdef int p
+        for p in range(self.n_on):
+            if self.on[p] == i:
+                return p
+        return -1
+
+    cdef void left_of(self, int i) noexcept nogil:
+        """r = χ_i less what the selected features explain of it."""
+        cdef int p
+        memcpy(&self.r[0], &self.gram[i, 0], self.width * sizeof(double))
+        for p in range(self.n_on):
+            self.work[p] = self.gram[i, self.on[p]]
+        subtract_rows(self.n_on, self.width, &self.work[0], &self.G[0], &self.r[0])
 
     cdef double energy(self, double explained) noexcept nogil:
         """The likelihood's part of the change of F, when so much more variance is explained."""
@@ -366,16 +418,20 @@ cdef class BlockScreen:
         for p in range(self.n_on):
             if touched != NULL and touched[self.on[p]]:
                 continue
-            g = &self.G[p * width]
+            g, j = &self.G[p * width], -1
             if not gains(
                 width, self.loss[p] - found.worst, self.slope[p], self.inverse_P_ii[p], &self.c[0], &self.open_s[0], g
             ):
                 continue
-            for j in range(width):
-                add = self.c[j] + g[j] * self.slope[p]
-                s = self.open_s[j] + g[j] * g[j] * self.inverse_P_ii[p]
-                if self.open_s[j] < CLOSED and add * add > (self.loss[p] - found.worst) * s:
-                    offer(found, self.loss[p] - add * add / s, p, j)
+            while True:
+                j = next_gain(
+                    j + 1, width, self.loss[p] - found.worst, self.slope[p], self.inverse_P_ii[p], &self.c[0],
+                    &self.open_s[0], g,
+                )
+                if j == width:
+                    break
+                add, s = self.c[j] + g[j] * self.slope[p], self.open_s[j] + g[j] * g[j] * self.inverse_P_ii[p]
+                offer(found, self.loss[p] - add * add / s, p, j)
         if touched != NULL:
             self.open(&self.is_on[0])
         for p in range(found.size):

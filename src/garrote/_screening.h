@@ -84,8 +84,15 @@ EACH_PROCESSOR static void open_features(
     }
 }
 
+/* x over d = (1 + ridge) chi. */
+EACH_PROCESSOR static void divide_by_d(int n, double ridge, const double *restrict chi, double *restrict x)
+{
+    for (int i = 0; i < n; i++)
+        x[i] /= (1.0 + ridge) * chi[i];
+}
+
 /* Whether any (c + slope g)^2 / (s + weight g^2) is above a bound. */
-EACH_PROCESSOR static int gains(
+INLINE int any_gain(
     int n, double bound, double slope, double weight, const double *restrict c, const double *restrict s,
     const double *restrict g)
 {
@@ -96,6 +103,31 @@ EACH_PROCESSOR static int gains(
         count += add * add > bound * (s[i] + weight * g[i] * g[i]);
     }
     return count > 0;
+}
+
+EACH_PROCESSOR static int gains(
+    int n, double bound, double slope, double weight, const double *restrict c, const double *restrict s,
+    const double *restrict g)
+{
+    return any_gain(n, bound, slope, weight, c, s, g);
+}
+
+/* The first feature from j on of which that is true, and which is open; n if there is none. */
+EACH_PROCESSOR static int next_gain(
+    int j, int n, double bound, double slope, double weight, const double *restrict c, const double *restrict s,
+    const double *restrict g)
+{
+    while (j < n) {
+        int end = j + 32 < n ? j + 32 : n;
+        if (any_gain(end - j, bound, slope, weight, c + j, s + j, g + j))
+            for (; j < end; j++) {
+                double add = c[j] + slope * g[j];
+                if (s[j] < CLOSED && add * add > bound * (s[j] + weight * g[j] * g[j]))
+                    return j;
+            }
+        j = end;
+    }
+    return n;
 }
 
 /* The least that F could change by each addition, infinite for those that are closed; and the smallest of all. Additions

@@ -1,6 +1,9 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from garrote._descent import BlockDescent
 from garrote._exchange import BlockScreen
 from garrote.arrays import Array
@@ -10,10 +13,10 @@ class Columns(NamedTuple):
     w: Array
     noise: Array
     energy: Array
-    residual: list[float]
+    residual: Array
     branch: list[str]
-    n_iter: list[int]
-    n_factorizations: list[int]
+    n_iter: NDArray[np.intc]
+    n_factorizations: NDArray[np.intc]
 
 class CopiesError(Exception): ...
 

@@ -70,10 +70,10 @@ class Columns(NamedTuple):
     w: np.ndarray
     noise: np.ndarray
     energy: np.ndarray
-    residual: list
+    residual: np.ndarray
     branch: list
-    n_iter: list
-    n_factorizations: list
+    n_iter: np.ndarray
+    n_factorizations: np.ndarray
 
 
 class CopiesError(Exception):
@@ -122,6 +122,7 @@ cdef class BlockSearch:
         unsigned char[::1] selection
         unsigned char[:, ::1] rungs, climbed
         double[::1] rung_energy
+        double[:, ::1] rung_w
         int n_climbed
         readonly double[::1] up, down
         readonly int size, end, total_iter, total_factorizations
@@ -183,10 +184,10 @@ cdef class BlockSearch:
             state[:, W * self.width : (W + 1) * self.width].copy(),
             np.array(self.noise[:n]),
             np.array(self.energy[:n]),
-            np.asarray(self.residual)[:n].tolist(),
+            np.array(self.residual[:n]),
             [BRANCHES[i] for i in self.branch[:n]],
-            np.asarray(self.n_iter)[:n].tolist(),
-            np.asarray(self.n_factorizations)[:n].tolist(),
+            np.array(self.n_iter[:n]),
+            np.array(self.n_factorizations[:n]),
         )
 
     # ---- points --------------------------------------------------------------------------------------------
@@ -416,6 +417,9 @@ cdef class BlockSearch:
         self.climbed = np.empty((highest + 1, self.width), dtype=np.uint8)
         self.rung_energy = np.full(highest + 1, INFINITY)
         self.rung_energy[0] = 0.5 * self.n_samples * log(self.sigma2_y)
+        self.rung_w = np.empty((highest + 1, self.width))
+        for k in range(self.width):
+            self.rung_w[0, k] = self.screen.b[k] / (self.screen.chi[k] * (1.0 + self.ridge))
         with nogil:
             self.find_rungs(top, highest)
             self.try_rungs(highest)
@@ -479,6 +483,7 @@ cdef class BlockSearch:
         if value < self.rung_energy[size]:
             self.rung_energy[size] = value
             memcpy(&self.rungs[size, 0], &self.selection[0], self.width)
+            self.screen.find_w_after(-1, -1, &self.rung_w[size, 0])
         if remember:
             memcpy(&self.climbed[self.n_climbed, 0], &self.selection[0], self.width)
             self.n_climbed += 1
@@ -533,7 +538,7 @@ cdef class BlockSearch:
                 self.foresee(k, -1, self.best_at(k - 1), self.best_at(k - 2), self.best_at(k - 3))
                 self.descend(k, &self.start[0], EXCHANGE, &self.start_w[0])
             else:
-                self.descend(k, &self.start[0], EXCHANGE, NULL)
+                self.descend(k, &self.start[0], EXCHANGE, &self.rung_w[best, 0])
             if self.descent.noise[self.descent.at] >= INTERPOLATED * self.sigma2_y:
                 self.keep(k, EXCHANGE)
         return 0
@@ -617,6 +622,7 @@ cdef class BlockSearch:
             if found.value[p] < slack and (self.is_decided(k, found.drop[p]) or self.is_decided(k, found.add[p])):
                 memcpy(&self.start[0], self.row(k, THETA), self.width * sizeof(double))
                 self.switch(found.drop[p], found.add[p])
+                self.screen.find_w_after(found.drop[p], found.add[p], &self.start_w[0])
                 if self.try_start(k):
                     return True
         return swaps and self.try_chains(k, &found)
@@ -637,7 +643,7 @@ cdef class BlockSearch:
             self.start[add] = SWITCHED
 
     cdef bint try_start(self, int k) except -1 nogil:
-        self.descend(k, &self.start[0], EXCHANGE, self.row(k, W))
+        self.descend(k, &self.start[0], EXCHANGE, &self.start_w[0])
         return self.keep(k, EXCHANGE)
 
     cdef bint try_chains(self, int k, const Best *found) except -1 nogil:
@@ -671,6 +677,7 @@ cdef class BlockSearch:
                 return False
             total, drop, add = total + found.value[0], found.drop[0], found.add[0]
             if total < SLACK:
+                self.screen.find_w_after(drop, add, &self.start_w[0])
                 self.switch(drop, add)
                 if self.try_start(k):
                     return True

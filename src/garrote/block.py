@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -63,6 +64,13 @@ class Block:
     def screen(self) -> BlockScreen:
         """The compiled screening of exchange moves on this block, with its working memory."""
         return BlockScreen(self.gram, self.chi, self.b, self.sigma2_y, self.n_samples)
+
+    def copy(self) -> Block:
+        """The same block, with a kernel and a screen of its own."""
+        block = copy(self)
+        for own in ("kernel", "screen"):
+            block.__dict__.pop(own, None)
+        return block
 
     def retargeted(self, target: Array, floor: float) -> Block:
         """The same features and another y; the compiled descent's working memory is shared."""

@@ -23,6 +23,7 @@ from garrote._loops import COMPILED, BlockScreen
 from garrote.arrays import Array, Index
 from garrote.block import Block
 from garrote.limits import NOISE_FLOOR
+from garrote.points import Start
 
 #: A move is worth solving when its screened F is at most this far above the present one (the solve will lower it).
 #: Of some hundred moves that found a lower F none was above 0.73, and no addition above −0.09.
@@ -58,13 +59,14 @@ class Moves(NamedTuple):
         return Moves(self.change[best], self.drop[best], self.add[best])
 
 
-def moves(block: Block, solution: Array, gamma: Array, ridge: float, *, adds: bool, swaps: bool) -> Iterator[Array]:
-    """The most promising starts θ that differ from a solution's θ by a drop, an add or some swaps."""
-    best = list(zip(*screened(block, solution, gamma, ridge).best(MOVES, adds, swaps), strict=True))
+def moves(block: Block, solution: Array, gamma: Array, ridge: float, *, adds: bool, swaps: bool) -> Iterator[Start]:
+    """The most promising starts that differ from a solution's θ by a drop, an add or some swaps."""
+    screen = screened(block, solution, gamma, ridge)
+    best = list(zip(*screen.best(MOVES, adds, swaps), strict=True))
     decided = np.abs(solution) >= DECIDED
     for change, drop, add in best:
         if change < (SLACK if drop >= 0 else SLACK_OF_ADDITIONS) and any(decided[i] for i in (drop, add) if i >= 0):
-            yield switched(solution, gamma, drop, add)
+            yield Start(switched(solution, gamma, drop, add), screen.w_after(drop, add))
     for change, drop, add in [move for move in best if min(move[1:]) >= 0][:CHAINS]:
         yield from _chain(block, solution, gamma, ridge, change, drop, add, adds=adds)
 
@@ -78,7 +80,7 @@ def screened(block: Block, theta: Array, gamma: Array, ridge: float) -> Screen |
 
 def _chain(
     block: Block, theta: Array, gamma: Array, ridge: float, total: float, drop: int, add: int, *, adds: bool
-) -> Iterator[Array]:
+) -> Iterator[Start]:
     """Starts that differ by a swap and more moves; ``total`` is the change of F that the swap promises."""
     touched = np.zeros(len(theta), dtype=np.uint8)
     for _ in range(DEPTH - 1):
@@ -86,13 +88,14 @@ def _chain(
             return
         theta = switched(theta, gamma, drop, add)
         touched[[i for i in (drop, add) if i >= 0]] = True
-        best = screened(block, theta, gamma, ridge).best_link(MOVES, adds, touched)
+        screen = screened(block, theta, gamma, ridge)
+        best = screen.best_link(MOVES, adds, touched)
         if best is None:
             return
         change, drop, add = best
         total += change
         if total < SLACK:
-            yield switched(theta, gamma, drop, add)
+            yield Start(switched(theta, gamma, drop, add), screen.w_after(drop, add))
 
 
 def switched(theta: Array, gamma: Array, drop: int, add: int) -> Array:
@@ -109,8 +112,8 @@ class Screen:
 
     def __init__(self, block: Block, theta: Array, gamma: Array, ridge: float) -> None:
         self.on, self.off = on, off = np.flatnonzero(theta > 0.0), np.flatnonzero(theta <= 0.0)
-        self.gamma, self.n_samples = gamma, block.n_samples
-        d = block.chi * (1.0 + ridge)
+        self.gamma, self.n_samples, self.block = gamma, block.n_samples, block
+        self.d = d = block.chi * (1.0 + ridge)
         K = block.gram[np.ix_(on, on)]
         K.flat[:: len(on) + 1] += d[on] - block.chi[on]
         P = _inverse(K)
@@ -143,6 +146,16 @@ class Screen:
         known = np.append(touched.astype(bool), False)  # the last one for −1: none
         keep = ~known[moves.drop] & ~known[moves.add]
         return _first(Moves(*(part[keep] for part in moves)))
+
+    def w_after(self, drop: int, add: int) -> Array:
+        """w of every feature when a selected one is dropped, another added, or both (−1: none)."""
+        on = np.append(self.on[self.on != drop], [add] if add >= 0 else []).astype(np.intp)
+        K = self.block.gram[np.ix_(on, on)]
+        K.flat[:: len(on) + 1] += self.d[on] - self.block.chi[on]
+        v = _inverse(K) @ self.block.b[on]
+        w: Array = (self.block.b - self.block.gram[:, on] @ v) / self.d
+        w[on] = v
+        return w
 
     def drops(self) -> Moves:
         return Moves(self.energy(-self.loss) + self.gamma[self.on], self.on, _nothing(self.on))

@@ -44,6 +44,7 @@ class Rung(NamedTuple):
     size: int
     energy: float  #: F + γ·size, up to a constant
     theta: Array
+    w: Array
 
     def free_energy(self, gamma: float) -> float:
         """F at γ, up to a constant."""
@@ -60,7 +61,8 @@ def ladder(block: Block, selected: Index, prior_log_odds: Array, ridge: float, h
         theta = np.full(len(theta), -CERTAIN)
         theta[list(best_pair(block, prior_log_odds, ridge))] = CERTAIN
         up += _climb(block, theta, prior_log_odds, ridge, up_to=highest, until=up)[0]
-    empty = Rung(0, 0.5 * block.n_samples * math.log(block.sigma2_y), np.full(len(theta), -CERTAIN))
+    energy, w = 0.5 * block.n_samples * math.log(block.sigma2_y), block.b / (block.chi * (1.0 + ridge))
+    empty = Rung(0, energy, np.full(len(theta), -CERTAIN), w)
     best = {rung.size: rung for rung in sorted([empty, *up, *down], key=lambda rung: -rung.energy)}
     return list(best.values())
 
@@ -123,7 +125,7 @@ def _climb(
         size = int(np.count_nonzero(on))
         if screen.noise > INTERPOLATED * block.sigma2_y:
             energy = 0.5 * block.n_samples * math.log(screen.noise) - float(prior_log_odds[on].sum())
-            rungs.append(Rung(size, energy, theta))
+            rungs.append(Rung(size, energy, theta, screen.w_after(-1, -1)))
         _, drop, add = screen.best(MOVES, bool(up_to), False)
         wanted = np.flatnonzero(add >= 0 if up_to else drop >= 0)
         if size == (up_to or 1) or not len(wanted) or theta.tobytes() in known:

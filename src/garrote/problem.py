@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -43,7 +42,7 @@ def varying(mean: Array, variance: Array) -> Index:
     found = np.empty(len(mean), dtype=bool)
     for part in feature_slabs(len(mean)):
         found[part] = np.sqrt(variance[part]) > np.maximum(CONSTANT_SPREAD * np.abs(mean[part]), LEAST_SPREAD)
-    return np.flatnonzero(found)
+    return found.nonzero()[0]
 
 
 def varies(mean: float, variance: float) -> bool:
@@ -149,11 +148,15 @@ class Samples(Problem):
         unpenalized: Index | None = None,
     ) -> None:
         self.design: Design = as_design(X)
-        weights = np.ones(len(y)) if sample_weight is None else check_weights(sample_weight, y)
         self.n_features = self.design.shape[1]
         self.fit_intercept = fit_intercept
-        self.n_samples = float(weights.sum())
-        self.weights = weights / self.n_samples
+        if sample_weight is None:
+            self.n_samples = float(len(y))
+            self.weights = np.full(len(y), 1.0 / self.n_samples)
+        else:
+            weights = check_weights(sample_weight, y)
+            self.n_samples = float(weights.sum())
+            self.weights = weights / self.n_samples
         self.root_weights = np.sqrt(self.weights)
         self.n_passes = 1
         mean, variance = self.design.moments(self.weights)
@@ -289,7 +292,7 @@ class Samples(Problem):
 
     def block(self, features: Index, *, shorten: bool = True) -> Block:
         if shorten and np.array_equal(features, self.varying):
-            return replace(self._whole_block)  # a copy, for its kernel is not to be shared
+            return self._whole_block.copy()  # for its kernel is not to be shared
         return self._block(features, shorten)
 
     @cached_property

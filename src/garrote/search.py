@@ -292,16 +292,15 @@ class Search:
         rungs = ladder(self.active.block, top, self.active.start(0.0), self.active.model.ridge, highest)
         for k in range(self.end):
             gamma = float(self.grid[k])
-            theta = min(rungs, key=lambda rung: rung.free_energy(gamma)).theta
-            selected = (theta > 0.0).nonzero()[0]
+            rung = min(rungs, key=lambda rung: rung.free_energy(gamma))
+            selected = (rung.theta > 0.0).nonzero()[0]
             if not np.array_equal(selected, self.best[k].selected):
-                near = None
                 if k and np.array_equal(selected, self.best[k - 1].selected):  # the rung's solution there is near by
-                    near = foreseen(self.grid, k, -1, self.near(k, -1))
-                    theta = near.theta
+                    start = foreseen(self.grid, k, -1, self.near(k, -1))
                 else:
-                    theta = np.where(theta > 0.0, theta, self.active.start(gamma)[: len(theta)])
-                point = self.descend(k, theta, "exchange", near=near, beat=self.best[k])
+                    prior = self.active.start(gamma)[: len(rung.theta)]
+                    start = Start(np.where(rung.theta > 0.0, rung.theta, prior), rung.w)
+                point = self.descend(k, start.theta, "exchange", near=start, beat=self.best[k])
                 if not self.interpolates(point):
                     self.keep(k, point)
                 self.tidy()
@@ -343,8 +342,8 @@ class Search:
             swaps = self._swapped[selection] <= SWAPS
             adds = self.additions_mean_something(gamma)
             prior, ridge = self.active.start(gamma), self.active.model.ridge
-            for theta in moves(self.active.block, solution, prior, ridge, adds=adds, swaps=swaps):
-                if self.keep(k, self.descend(k, theta, "exchange", near=at, beat=at)):
+            for start in moves(self.active.block, solution, prior, ridge, adds=adds, swaps=swaps):
+                if self.keep(k, self.descend(k, start.theta, "exchange", near=start, beat=at)):
                     changed = True
                     break
         return changed

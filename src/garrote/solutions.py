@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from garrote.arrays import Array, Index
@@ -17,6 +18,8 @@ from garrote.solve import Solution, free_energy_of_unused, make_solution
 from garrote.units import Units
 
 LARGEST_INT32 = 2**31 - 1
+
+Counts: TypeAlias = NDArray[np.intc]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +32,10 @@ class Solutions(Sequence[Solution]):
     slabs: Sequence[Array] | Array
     betas: Array
     free_energies: Array
-    n_iters: Sequence[int]
-    residuals: Sequence[float]
+    n_iters: Sequence[int] | Counts
+    residuals: Sequence[float] | Array
     branches: Sequence[str]
-    n_factorizations: Sequence[int]
+    n_factorizations: Sequence[int] | Counts
     n_passes: Sequence[int]
     unlisted_masses: Sequence[float]
     n_features: int
@@ -71,11 +74,11 @@ class Solutions(Sequence[Solution]):
 
     def coefs(self) -> sparse.csc_array:
         """m·w of the listed features, n_features × n_gammas."""
-        return self._stack(np.concatenate(self.inclusions) * np.concatenate(self.slabs))
+        return self._stack(_joined(self.inclusions) * _joined(self.slabs))
 
     def sparse_inclusions(self) -> sparse.csc_array:
         """m of the listed features, n_features × n_gammas."""
-        return self._stack(np.concatenate(self.inclusions))
+        return self._stack(_joined(self.inclusions).copy())
 
     def _stack(self, values: Array) -> sparse.csc_array:
         rows, starts = self._pattern
@@ -84,9 +87,13 @@ class Solutions(Sequence[Solution]):
     @cached_property
     def _pattern(self) -> tuple[Index, Index]:
         """Where the listed features are in the columns of a sparse array, in the integers that SciPy would choose."""
-        starts = np.cumsum([0, *map(len, self.features)])
+        features, size = self.features[0], len(self)
+        if isinstance(self.inclusions, np.ndarray):  # they are the same at every γ
+            starts, rows = len(features) * np.arange(size + 1), np.tile(features, size)
+        else:
+            starts, rows = np.cumsum([0, *map(len, self.features)]), np.concatenate(self.features)
         integers = np.int32 if max(starts[-1], self.n_features) <= LARGEST_INT32 else np.int64
-        return np.concatenate(self.features).astype(integers), starts.astype(integers)
+        return rows.astype(integers), starts.astype(integers)
 
     def __len__(self) -> int:
         return len(self.gammas)
@@ -107,16 +114,21 @@ class Solutions(Sequence[Solution]):
                 slab=self.slabs[i],
                 beta=float(self.betas[i]),
                 free_energy=float(self.free_energies[i]),
-                n_iter=self.n_iters[i],
-                residual=self.residuals[i],
+                n_iter=int(self.n_iters[i]),
+                residual=float(self.residuals[i]),
                 branch=self.branches[i],
                 n_features=self.n_features,
                 unlisted_mass=self.unlisted_masses[i],
                 prior_log_odds=self.prior_log_odds,
                 n_passes=self.n_passes[i],
-                n_factorizations=self.n_factorizations[i],
+                n_factorizations=int(self.n_factorizations[i]),
             )
         return self._made[i]
+
+
+def _joined(columns: Sequence[Array] | Array) -> Array:
+    """What is known at each γ, one after the other."""
+    return columns.ravel() if isinstance(columns, np.ndarray) else np.concatenate(columns)
 
 
 def solutions_of(search: Search) -> Solutions:

@@ -213,7 +213,7 @@ def _free_energy_of_priors(problem: Problem, gamma: float, model: Model, others:
 def warn_unconverged(
     gammas: Sequence[float] | Array,
     converged: Sequence[bool],
-    residuals: Sequence[float],
+    residuals: Sequence[float] | Array,
     tol: float,
     max_iter: int,
 ) -> None:
@@ -221,7 +221,7 @@ def warn_unconverged(
     if all(converged):
         return
     late = [k for k in range(len(converged)) if not converged[k]]
-    worst = max(late, key=lambda k: residuals[k])
+    worst = max(late, key=lambda k: float(residuals[k]))
     warnings.warn(
         f"{len(late)} of {len(converged)} solutions did not converge in {max_iter} steps; the worst, at "
         f"gamma = {gammas[worst]:.4g}, has a residual of {residuals[worst]:.1e} > tol = {tol:.1e}. "

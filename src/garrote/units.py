@@ -47,12 +47,11 @@ class Units:
 
 def safe_units(chi: Array, sigma2_y: float) -> Units | None:
     """Units in which extreme variances are about one; None where those of the user will do."""
-    y = np.array([sigma2_y])
-    extreme_x, extreme_y = _extreme(chi, EXTREME_X), _extreme(y, EXTREME_Y)
+    extreme_x, extreme_y = _extreme(chi, EXTREME_X), not EXTREME_Y**-2 <= sigma2_y <= EXTREME_Y**2
     if not extreme_x and not extreme_y:
         return None
     x_unit = _power_of_two(chi) if extreme_x else np.ones(len(chi))
-    y_unit = float(_power_of_two(y)[0]) if extreme_y else 1.0
+    y_unit = float(_power_of_two(np.array([sigma2_y]))[0]) if extreme_y else 1.0
     return None if y_unit == 1.0 and (x_unit == 1.0).all() else Units(x_unit, y_unit)
 
 
