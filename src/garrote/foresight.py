@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import takewhile
-
-import numpy as np
 
 from garrote.arrays import Array
 from garrote.points import Point, Start
@@ -23,25 +20,26 @@ FORESIGHT = 2.0
 LARGEST_WEIGHT = 100.0
 
 
-def foreseen(grid: Array, k: int, step: int, points: Sequence[Point]) -> Start:
-    """A start at the k-th γ from the points one, two and three steps away, or as many of them as there are."""
+def foreseen(grid: Array, k: int, step: int, points: Sequence[Point]) -> Start | None:
+    """A start at the k-th γ from the points one, two and three steps away, or as many of them as there are.
+
+    None where the second is not on the branch of the first.
+    """
     size = len(points[0].theta)
-    alike = list(takewhile(lambda point: len(point.theta) == size, points))  # a working set may have grown
-    if len(alike) < 2 or not alike[0].same_branch(alike[1]):
-        return Start(points[0].theta, points[0].w)
-    near, far, farther = alike[0], alike[1], alike[-1]
-    if not near.same_selection(far) or not far.same_selection(farther):
-        farther = far
-    at = [float(grid[k + step * (i + 1)]) for i in range(2 if farther is far else 3)]
+    if len(points) < 2 or len(points[1].theta) != size or not points[0].same_branch(points[1]):
+        return None
+    near, far, farther = points[0], points[1], points[-1]
+    smooth = len(farther.theta) == size and near.same_selection(far) and far.same_selection(farther)
+    at = [float(grid[k + step * (i + 1)]) for i in range(len(points) if smooth else 2)]
     first, second = weights(float(grid[k]), at)
     shift = float(grid[k]) - at[0] - first * (at[0] - at[1])
+    theta, w = first * (near.theta - far.theta), first * (near.w - far.w)
     if second:
         shift -= second * (at[1] - at[2])
-    change = first * (near.theta - far.theta) + second * (far.theta - farther.theta) + shift
-    return Start(
-        near.theta + np.clip(change, -FORESIGHT, FORESIGHT),
-        near.w + (first * (near.w - far.w) + second * (far.w - farther.w)),
-    )
+        theta += second * (far.theta - farther.theta)
+        w += second * (far.w - farther.w)
+    theta += shift
+    return Start(near.theta + theta.clip(-FORESIGHT, FORESIGHT), near.w + w)
 
 
 def weights(gamma: float, at: Sequence[float]) -> tuple[float, float]:

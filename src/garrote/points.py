@@ -48,11 +48,18 @@ class Point:
     def free_energy(self) -> float:
         return self.found.free_energy
 
+    @property
+    def start(self) -> Start:
+        """To begin where it is."""
+        return Start(self.theta, self.w)
+
     def same_selection(self, other: Point) -> bool:
         return self.selected.tobytes() == other.selected.tobytes()
 
     def same_branch(self, other: Point) -> bool:
         """Whether no feature of the neighbour has jumped in or out."""
+        if self.same_selection(other):
+            return True
         size = min(len(self.theta), len(other.theta))
         theta, others = self.theta[:size], other.theta[:size]
         return not bool((((theta > 0.0) != (others > 0.0)) & (np.abs(theta - others) > JUMP)).any())

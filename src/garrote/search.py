@@ -236,9 +236,9 @@ class Search:
             self.up.append(point.free_energy)
             if not reason:
                 self.end = k + 1
-            start = Start(point.found.run.end.target, point.w)
-            if k and k + 1 < len(self.grid) and point.same_branch(self.best[k - 1]):
-                start = foreseen(self.grid, k + 1, -1, self.best[: -min(k + 1, 3) - 1 : -1])
+            goal = Start(point.found.run.end.target, point.w)
+            if k + 1 < len(self.grid):
+                start = foreseen(self.grid, k + 1, -1, self.best[: -min(k + 1, 3) - 1 : -1]) or goal
         self.tidy()
         return "" if whole_grid else reason
 
@@ -266,7 +266,7 @@ class Search:
             if not trail and self.best[k + 1].same_selection(self.best[k]):
                 continue  # no jump here: the branches have merged
             trail = trail or self.near(k, 1)
-            start = foreseen(self.grid, k, 1, trail)
+            start = foreseen(self.grid, k, 1, trail) or trail[0].start
             point = self.descend(k, start.theta, "down", near=start, home=self.best[k])
             if not point.found.run.converged:  # abandoned: there is no branch here, or it has merged
                 trail = []
@@ -296,7 +296,7 @@ class Search:
             selected = (rung.theta > 0.0).nonzero()[0]
             if not np.array_equal(selected, self.best[k].selected):
                 if k and np.array_equal(selected, self.best[k - 1].selected):  # the rung's solution there is near by
-                    start = foreseen(self.grid, k, -1, self.near(k, -1))
+                    start = foreseen(self.grid, k, -1, self.near(k, -1)) or self.best[k - 1].start
                 else:
                     prior = self.active.start(gamma)[: len(rung.theta)]
                     start = Start(np.where(rung.theta > 0.0, rung.theta, prior), rung.w)
@@ -322,12 +322,12 @@ class Search:
         """Start from the neighbour's solution, unless it is in the same basin or was tried before."""
         if not 0 <= neighbour < self.end:
             return False
-        start = self.best[neighbour]
-        if (start, k) in self._tried or start.same_selection(self.best[k]):
+        other = self.best[neighbour]
+        if (other, k) in self._tried or other.same_selection(self.best[k]):
             return False
-        self._tried.add((start, k))
-        near = foreseen(self.grid, k, neighbour - k, self.near(k, neighbour - k))
-        return self.keep(k, self.descend(k, near.theta, "neighbour", near=near, beat=self.best[k]))
+        self._tried.add((other, k))
+        start = foreseen(self.grid, k, neighbour - k, self.near(k, neighbour - k)) or other.start
+        return self.keep(k, self.descend(k, start.theta, "neighbour", near=start, beat=self.best[k]))
 
     def try_exchange(self, k: int) -> bool:
         """Exchange moves until none lowers F."""
