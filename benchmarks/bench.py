@@ -1,7 +1,7 @@
 """Every method on every problem: speed, memory and accuracy of whole regularisation paths, on one thread.
 
     make bench [ARGS="--quick"]
-    python benchmarks/bench.py [--quick] [--problems 100000x100 ...] [--methods VG celer ...] [--out results/bench]
+    python benchmarks/bench.py [--quick] [--problems 100000x100 ...] [--methods VG celer ...] [--instances 20]
 
 Writes table.csv, table.md and scaling.png/.svg. A method that is not installed, fails or takes too long stays in the
 table with the reason. The unit of cost is the *gemv*, one BLAS pass Xᵀr over the data, timed in the same process.
@@ -32,11 +32,11 @@ WORKER = Path(__file__).with_name("worker.py")
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 
-def run(problem: Problem, method: Method, *, seed: int, timeout: float) -> dict[str, Any]:
+def run(problem: Problem, method: Method, *, seed: int, instances: int, timeout: float) -> dict[str, Any]:
     """One method on one problem, in a process of its own: its metrics, or the reason why there are none."""
     with TemporaryDirectory() as folder:
         out = Path(folder) / "metrics.json"
-        command = [sys.executable, str(WORKER), problem.name, method.name, str(seed), str(out)]
+        command = [sys.executable, str(WORKER), problem.name, method.name, str(seed), str(instances), str(out)]
         try:
             done = subprocess.run(
                 command, env=os.environ | ONE_THREAD, capture_output=True, text=True, errors="replace", timeout=timeout
@@ -56,7 +56,9 @@ def reason(done: subprocess.CompletedProcess[str]) -> str:
     return lines[-1][:200] if lines else f"exit code {done.returncode}"
 
 
-def run_all(problems: list[Problem], methods: list[Method], *, seed: int, timeout: float) -> Iterator[dict[str, Any]]:
+def run_all(
+    problems: list[Problem], methods: list[Method], *, seed: int, instances: int, timeout: float
+) -> Iterator[dict[str, Any]]:
     """A row for every method on every problem, small problems first.
 
     Where a method has run out of time, problems that are larger in every direction are not tried.
@@ -74,7 +76,7 @@ def run_all(problems: list[Problem], methods: list[Method], *, seed: int, timeou
                 elif smaller:
                     result = {"failure": f"not tried: too slow at {smaller[0]}"}
                 else:
-                    result = run(problem, method, seed=seed, timeout=timeout)
+                    result = run(problem, method, seed=seed, instances=instances, timeout=timeout)
                     if "not finished" in result.get("failure", ""):
                         too_slow.setdefault(method.name, []).append(problem)
                 yield {"problem": problem.name, "method": method.name, "version": method.version()} | result
@@ -90,6 +92,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", choices=METHODS, metavar="METHOD", help=", ".join(METHODS))
     parser.add_argument("--timeout", type=float, help="seconds for one method on one problem (300; 20 with --quick)")
     parser.add_argument("--seed", type=int, default=0, help="of the data (%(default)s)")
+    parser.add_argument("--instances", type=int, default=1, help="of each problem, to be averaged (%(default)s)")
     parser.add_argument("--out", type=Path, default=Path("results/bench"), help="folder of the results (%(default)s)")
     args = parser.parse_args()
     names = args.problems or (QUICK if args.quick else PROBLEMS)
@@ -98,6 +101,7 @@ def main() -> None:
         [problem for name, problem in PROBLEMS.items() if name in names],
         [METHODS[name] for name in args.methods or METHODS],
         seed=args.seed,
+        instances=args.instances,
         timeout=args.timeout or (20.0 if args.quick else 300.0),
     )
     interrupted = False

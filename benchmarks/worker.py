@@ -1,8 +1,9 @@
-"""One method on one problem, in a process of its own: ``python benchmarks/worker.py PROBLEM METHOD SEED OUT.json``.
+"""One method on one problem, in a process of its own: ``worker.py PROBLEM METHOD SEED INSTANCES OUT.json``.
 
 The process first solves a tiny problem, so that imports and just-in-time compilation count as a cold start and not as
 part of the path; then it generates the data, times passes over X, the path, and passes again. Times are those of the
-processor, which on one thread are what a clock shows on an idle machine, and do not grow when others share it.
+processor, which on one thread are what a clock shows on an idle machine, and do not grow when others share it. Of
+several instances, with one seed after the other, the means are told.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 import warnings
 from contextlib import suppress
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from time import perf_counter, process_time
 from timeit import Timer
 from typing import Any
@@ -72,8 +73,7 @@ class PeakMemory:
 
 
 def measure(problem: Problem, method: Method, seed: int) -> dict[str, Any]:
-    """All metrics of one method on one problem."""
-    cold_seconds = cold_start(method)
+    """All metrics of one method on one instance of a problem, but for the cold start."""
     data = problem.generate(seed)
     task = task_of(problem, data)
     passes = pass_seconds(data)
@@ -90,12 +90,19 @@ def measure(problem: Problem, method: Method, seed: int) -> dict[str, Any]:
         "gemv_seconds": gemv_seconds,
         "memory": 1.0 + memory.extra / data.X.nbytes,
         "extra_mb": memory.extra / 1e6,
-        "cold_seconds": cold_seconds,
         **accuracy(fits, problem, data.coef)._asdict(),
     }
 
 
+def measure_all(problem: Problem, method: Method, seed: int, instances: int) -> dict[str, Any]:
+    """The means of all metrics over some instances."""
+    cold_seconds = cold_start(method)
+    measured = [measure(problem, method, seed + i) for i in range(instances)]
+    return {name: mean(one[name] for one in measured) for name in measured[0]} | {"cold_seconds": cold_seconds}
+
+
 if __name__ == "__main__":
-    _, problem_name, method_name, seed_text, out = sys.argv
+    _, problem_name, method_name, seed_text, instances_text, out = sys.argv
     warnings.simplefilter("ignore")  # the solvers' own convergence warnings at the far end of a path
-    Path(out).write_text(json.dumps(measure(PROBLEMS[problem_name], METHODS[method_name], int(seed_text))))
+    metrics = measure_all(PROBLEMS[problem_name], METHODS[method_name], int(seed_text), int(instances_text))
+    Path(out).write_text(json.dumps(metrics))

@@ -61,7 +61,7 @@ cdef extern from "_vectors.h" nogil:
     void change_w(int n, double ridge, const double *per_chi, const double *change, double *w)
     void go(int n, double length, const double *start, const double *step, double *out)
     int count_above(int n, double bound, const double *x)
-    void subtract_product(int n, const double *A, const double *x, const double *b, double *out)
+    void subtract_product(int rows, int n, const double *A, const double *x, const double *b, double *out)
     double product_with_sum(int n, const double *x, const double *y, const double *z)
     double largest_slope(int n, double ridge, double kappa, const double *chi, const double *m, const double *w)
     double finish_point(
@@ -107,7 +107,7 @@ cdef double JOINT = 0.2
 cdef double COARSE = 0.1
 #: The accuracy of w when they are found anew: relative, and what they may leave of F. (The split between columns that are
 #: almost copies hardly matters for F, but decides which of them stays.)
-cdef double ACCURATE_W = 1e-4
+cdef double ACCURATE_W = 1e-2
 cdef double W_OF_F = 1e-3
 #: Where more than this is left of the equations, w may be far from those that belong to m, and are found anew.
 cdef double FAR = 2.0
@@ -134,7 +134,7 @@ cdef double PROGRESS = 1e-4
 cdef double FAINT = 0.3
 #: The farthest that an anchor is of use.
 cdef double NEAR = 0.5
-#: With so many features, and not more, plain loops over the Gram matrix are faster than BLAS.
+#: With so many features, or rows, and not more, plain loops over the Gram matrix, or the root, are faster than BLAS.
 cdef int LEAST = 8
 cdef int SMALL = 256
 #: After so many steps a descent is lost.
@@ -471,8 +471,11 @@ cdef class ConjugateDescent:
         """c = rootᵀe and the mean square of the residual e = target − root·v."""
         cdef double one = 1.0, zero = 0.0, minus = -1.0
         cdef double *root = <double *>&self.root[0, 0]
-        memcpy(self.e, &self.target[0], self.rows * sizeof(double))
-        dgemv("N", &self.rows, &self.width, &minus, root, &self.rows, self.v, &ONE, &one, self.e, &ONE)
+        if LEAST <= self.rows <= SMALL:  # column by column
+            subtract_product(self.width, self.rows, root, self.v, &self.target[0], self.e)
+        else:
+            memcpy(self.e, &self.target[0], self.rows * sizeof(double))
+            dgemv("N", &self.rows, &self.width, &minus, root, &self.rows, self.v, &ONE, &one, self.e, &ONE)
         dgemv("T", &self.rows, &self.width, &one, root, &self.rows, self.e, &ONE, &zero, self.c, &ONE)
         return self.floor + ddot(&self.rows, self.e, &ONE, self.e, &ONE)
 
@@ -481,7 +484,7 @@ cdef class ConjugateDescent:
         cdef double one = 1.0, minus = -1.0
         cdef double *gram = <double *>&self.gram[0, 0]
         if LEAST <= self.width <= SMALL:
-            subtract_product(self.width, gram, self.v, &self.b[0], self.c)
+            subtract_product(self.width, self.width, gram, self.v, &self.b[0], self.c)
         else:
             memcpy(self.c, &self.b[0], self.width * sizeof(double))
             dgemv("N", &self.width, &self.width, &minus, gram, &self.width, self.v, &ONE, &one, self.c, &ONE)

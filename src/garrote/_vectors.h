@@ -206,21 +206,21 @@ EACH_PROCESSOR static double product_with_sum(
     return total;
 }
 
-/* out = b - A x for a symmetric matrix of at least eight rows, in `wide` vector registers of columns; two rows at a time. */
+/* out = b - the sum of `rows` rows of A, each times its x, in `wide` vector registers of columns; two rows at a time. */
 #if defined(__GNUC__)
 typedef double Eight __attribute__((vector_size(64), may_alias, aligned(8)));
 INLINE void subtract_panel(
-    const int wide, int n, const double *restrict A, const double *restrict x, const double *restrict b,
+    const int wide, int rows, int n, const double *restrict A, const double *restrict x, const double *restrict b,
     double *restrict out)
 {
     Eight even[4] = {{0}, {0}, {0}, {0}}, odd[4] = {{0}, {0}, {0}, {0}};
     int p = 0;
-    for (; p + 2 <= n; p += 2)
+    for (; p + 2 <= rows; p += 2)
         for (int k = 0; k < wide; k++) {
             even[k] += *(const Eight *)(A + (size_t)p * n + 8 * k) * x[p];
             odd[k] += *(const Eight *)(A + (size_t)(p + 1) * n + 8 * k) * x[p + 1];
         }
-    if (p < n)
+    if (p < rows)
         for (int k = 0; k < wide; k++)
             even[k] += *(const Eight *)(A + (size_t)p * n + 8 * k) * x[p];
     for (int k = 0; k < wide; k++)
@@ -228,11 +228,11 @@ INLINE void subtract_panel(
 }
 #else
 INLINE void subtract_panel(
-    const int wide, int n, const double *restrict A, const double *restrict x, const double *restrict b,
+    const int wide, int rows, int n, const double *restrict A, const double *restrict x, const double *restrict b,
     double *restrict out)
 {
     double sums[32] = {0.0};
-    for (int p = 0; p < n; p++)
+    for (int p = 0; p < rows; p++)
         for (int i = 0; i < 8 * wide; i++)
             sums[i] += A[(size_t)p * n + i] * x[p];
     for (int i = 0; i < 8 * wide; i++)
@@ -240,22 +240,23 @@ INLINE void subtract_panel(
 }
 #endif
 
+/* out = b - the rows of A, each times its x, where a row has n elements, at least eight. */
 EACH_PROCESSOR static void subtract_product(
-    int n, const double *restrict A, const double *restrict x, const double *restrict b, double *restrict out)
+    int rows, int n, const double *restrict A, const double *restrict x, const double *restrict b, double *restrict out)
 {
     int j = 0;
     for (; j + 32 <= n; j += 32)
-        subtract_panel(4, n, A + j, x, b + j, out + j);
+        subtract_panel(4, rows, n, A + j, x, b + j, out + j);
     if (j + 16 <= n) {
-        subtract_panel(2, n, A + j, x, b + j, out + j);
+        subtract_panel(2, rows, n, A + j, x, b + j, out + j);
         j += 16;
     }
     if (j + 8 <= n) {
-        subtract_panel(1, n, A + j, x, b + j, out + j);
+        subtract_panel(1, rows, n, A + j, x, b + j, out + j);
         j += 8;
     }
     if (j < n) /* some of the last eight once more */
-        subtract_panel(1, n, A + n - 8, x, b + n - 8, out + n - 8);
+        subtract_panel(1, rows, n, A + n - 8, x, b + n - 8, out + n - 8);
 }
 
 /* The largest v' = dv/dw. */

@@ -128,6 +128,8 @@ class DenseDesign(Design):
         return DenseDesign(self.X, double=True) if single else self
 
     def transpose_dot(self, r: Array) -> Array:
+        if r.ndim == 1 and self.X.dtype == np.float64 and self.X.size <= slabs.SLAB_ELEMENTS:
+            return self.X.T @ r  # one slab: a small fit does not want to prepare for more
         out = np.empty((self.shape[1], *r.shape[1:]))
         size = 1.0 if self.X.dtype == np.float64 else _magnitude(r)  # any r fits into float32 when it is about one
         r = (r / size).astype(self.X.dtype, copy=False) if self.floating else r / size

@@ -245,7 +245,7 @@ class Samples(Problem):
         weighted = (self.root_weights * e.T).T
         c, total = self.design.transpose_dot(weighted), weighted.sum(axis=0)
         for part in feature_slabs(len(c)):
-            c[part] -= np.multiply.outer(self.x_mean[part], total)
+            c[part] -= self.x_mean[part] * total if e.ndim == 1 else np.multiply.outer(self.x_mean[part], total)
         return c if self.projection is None else c - self.projection.coordinates @ (self.projection.basis.T @ e)
 
     def responses(self, weighted: Array, respond: Respond, v: Array) -> Array:
