@@ -81,7 +81,7 @@ def measure(problem: Problem, method: Method, seed: int) -> dict[str, Any]:
     with PeakMemory() as memory:
         while not seconds or (sum(seconds) < REPEAT_SECONDS and len(seconds) < MAX_REPEATS):
             start = process_time()
-            fits = method.solve(task)
+            result = method.solve(task)
             seconds.append(process_time() - start)
     gemv_seconds = median(passes + pass_seconds(data))
     return {
@@ -90,7 +90,7 @@ def measure(problem: Problem, method: Method, seed: int) -> dict[str, Any]:
         "gemv_seconds": gemv_seconds,
         "memory": 1.0 + memory.extra / data.X.nbytes,
         "extra_mb": memory.extra / 1e6,
-        **accuracy(fits, problem, data.coef)._asdict(),
+        **accuracy(method.read(result), problem, data.coef)._asdict(),
     }
 
 

@@ -38,11 +38,15 @@ class Fits(NamedTuple):
 
 @dataclass(frozen=True)
 class Method:
-    """A method by name; ``solve`` imports its package at its first call."""
+    """A method by name; ``solve`` imports its package at its first call.
+
+    What is timed is ``solve``, the solver's own call; ``read`` brings what it returned into the common form.
+    """
 
     name: str
     package: str  #: the distribution on PyPI
-    solve: Callable[[Task], Fits]
+    solve: Callable[[Task], Any]
+    read: Callable[[Any], Fits]
 
     def version(self) -> str:
         """The installed version, or ''."""

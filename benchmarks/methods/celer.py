@@ -1,13 +1,18 @@
 """celer: working sets and dual extrapolation, at the tolerance of its own ``Lasso`` (the one of scikit-learn)."""
 
+from typing import Any
+
 from methods.base import Fits, Method, Task
 
 
-def solve(task: Task) -> Fits:
+def solve(task: Task) -> Any:
     from celer.homotopy import celer_path
 
-    _, coefs, _ = celer_path(task.X, task.y, "lasso", alphas=task.alphas(), tol=1e-4)
-    return Fits(coefs)
+    return celer_path(task.X, task.y, "lasso", alphas=task.alphas(), tol=1e-4)
 
 
-METHOD = Method("celer", "celer", solve)
+def read(path: Any) -> Fits:
+    return Fits(path[1])
+
+
+METHOD = Method("celer", "celer", solve, read)
