@@ -44,7 +44,7 @@ cdef double ALMOST_A_COPY = 1e-6
 #: So many rank-one changes are made before everything is computed anew; and so many at once, even if few are selected.
 cdef int CHANGES = 200
 cdef int FEW = 12
-#: What can be gained by a feature that is not a copy: at least this part of χ is left of it.
+#: At least this part of χ is taken to be left of a feature, of which a copy may be selected.
 cdef double LEFT = 1e-12
 
 #: More than the value of any offer.
@@ -288,7 +288,7 @@ cdef class BlockScreen:
             add_to_rows(1, width, slope, &UNIT, lost, w)
         if add >= 0:
             self.left_of(add)
-            s = self.s[add]
+            s = fmax(self.s[add], LEFT * self.chi[add])  # of a copy nothing may be left
             if slot >= 0:
                 own = lost[add] * self.inverse_P_ii[slot]
                 s += own * lost[add]
