@@ -120,6 +120,10 @@ cdef double BOLDEST = 0.5
 cdef double HOME = 0.05
 #: It is hopeless when so many times the decrease that Newton's step promises does not reach the rival.
 cdef double HOPE = 4.0
+#: On the way down nothing is made of a point above the best but the next start: it may be left with such a residual, where its
+#: F is higher by so much that it will stay so.
+cdef double ROUGH = 1e-5
+cdef double ABOVE = 0.1
 #: Two features with v′_i v′_j χ_ij² above this, in units of d_i d_j, are almost copies that share what one should have.
 cdef double APART = 1.000001
 #: In single precision, that is surely more than this.
@@ -203,6 +207,9 @@ cdef class ConjugateDescent:
             if self.at_rest(tol):
                 if self.n_iter < max_iter and self.tells_copies_apart():
                     continue
+                return AT_REST
+            if rival != NULL and not to_beat and self.residual <= ROUGH and self.free_energy > rival_energy + ABOVE:
+                self.finish()
                 return AT_REST
             if self.n_iter >= max_iter:
                 self.finish()

@@ -68,6 +68,8 @@ cdef int LONG = 2048
 cdef double UNFELT = 1e-13
 #: The logarithm of a product of probabilities is taken before it becomes smaller than this.
 cdef double LEAST_PRODUCT = 1e-200
+#: So many matrices are asked for: twice as many as there are.
+cdef int MATRICES = 8
 
 
 cdef inline double bernoulli(double theta, double m, double gamma) noexcept nogil:
@@ -106,7 +108,7 @@ cdef class BlockDescent:
         self.gamma, self.rival = np.empty(width), NULL
         # Nothing of this is written before it is needed. That it is asked for at once, and is more than all the rest, keeps
         # the C library from handing a path's memory back after each, to ask for it anew page by page (glibc's thresholds).
-        self.matrices = np.empty((4, width * width))
+        self.matrices = np.empty((MATRICES, width * width))
 
     cdef int reserve(self) except -1:
         """Working memory for the descent with factorisations, which few paths need."""

@@ -27,18 +27,25 @@ cdef class BlockScreen:
         double sigma2_y, n_samples, ridge
         readonly double noise
         int width, n_on, room, changes
+        int n_bookmarked, changes_bookmarked, room_bookmarked
         bint known  # whether P, G, c and s are those of the selected features
-        int[::1] on, different
+        int[::1] on, different, bookmarked_on
         unsigned char[::1] is_on
-        double[::1] gamma, P, G, cross, v, c, s, open_s, r, loss, slope, inverse_P_ii, work
+        double[::1] gamma, P, G, cross, v, c, s, open_s, r, lost, loss, slope, inverse_P_ii, work, more_work, bookmarked
 
         int look_at(self, const double *theta, const double *gamma, double ridge) except -1 nogil
-        int begin_anew(self, const double *theta, double ridge) except -1 nogil
+        int make(self, int drop, int add) except -1 nogil
+        int begin_anew(self, double ridge) except -1 nogil
+        int follow(self, const double *theta, int different) except -1 nogil
+        int change(self, int drop, int add) except -1 nogil
+        int bookmark(self) except -1 nogil
+        int go_back(self) except -1 nogil
         int reserve(self, int n_on) except -1 nogil
         bint invert(self) noexcept nogil
         void respond(self) noexcept nogil
         bint enter(self, int i) noexcept nogil
         void leave(self, int slot) noexcept nogil
+        bint swap(self, int slot, int i) noexcept nogil
         void measure(self) noexcept nogil
         void open(self, const unsigned char *closed) noexcept nogil
         void close(self, const unsigned char *touched) noexcept nogil

@@ -2,11 +2,12 @@
 """What every drop, add and swap would do to F, compiled; :class:`garrote.exchange.Screen` is the oracle.
 
 The screen remembers the selection that it looked at last. Most selections differ from the one before by a feature or two:
-then P, G, c and s are brought up to date by rank-one changes, in place of an inverse.
+then P, G, c and s are brought up to date by rank-one changes, in place of an inverse; for a swap, by two at once. A
+selection from which several chains of moves begin is *bookmarked*, and found again without undoing them.
 """
 
 from libc.math cimport fmax, fmin, log, sqrt
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport daxpy, dsymm
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
@@ -21,6 +22,15 @@ cdef extern from "_screening.h" nogil:
     void add_to_rows(int rows, int n, double factor, const double *g, const double *r, double *G)
     void add_square(int n, int stride, double factor, const double *g, double *A)
     void times(int n, double factor, const double *x, double *out)
+    void subtract_two(
+        int rows, int n, const double *a, const double *x, const double *b, const double *y, double *G
+    )
+    void add_two_squares(
+        int n, int stride, double a_factor, const double *a, double b_factor, const double *b, double *A
+    )
+    void shift_two(
+        int n, double c_x, double s_x, const double *x, double c_y, double s_y, const double *y, double *c, double *s
+    )
     void shift(int n, double c_factor, double s_factor, const double *r, double *c, double *s)
     void open_features(
         int n, double least, const double *chi, const double *s, const unsigned char *closed, double *open_s
@@ -86,10 +96,12 @@ cdef class BlockScreen:
         self.sigma2_y, self.n_samples, self.width = sigma2_y, n_samples, width
         self.on, self.different = np.empty((2, width + 1), dtype=np.intc)
         self.is_on = np.zeros(width, dtype=np.uint8)
-        self.gamma, self.v, self.c, self.s, self.open_s, self.r, self.loss, self.slope, self.inverse_P_ii, self.work = (
-            np.empty((10, width))
-        )
-        self.P, self.G, self.cross = np.empty(0), np.empty(0), np.empty(0)
+        (
+            self.gamma, self.v, self.c, self.s, self.open_s, self.r, self.loss, self.slope, self.inverse_P_ii,
+            self.work, self.more_work, self.lost,
+        ) = np.empty((12, width))
+        self.P, self.G, self.cross, self.bookmarked = np.empty(0), np.empty(0), np.empty(0), np.empty(0)
+        self.bookmarked_on, self.n_bookmarked = np.empty(width, dtype=np.intc), -1
         self.known = False
 
     def look(self, const double[::1] theta, const double[::1] gamma, double ridge):
@@ -99,36 +111,42 @@ cdef class BlockScreen:
         return bool(inverted)
 
     cdef int look_at(self, const double *theta, const double *gamma, double ridge) except -1 nogil:
-        cdef int i, p, n = self.n_on, different
+        cdef int i, p, n = self.n_on, left = -1, entered = -1
+        cdef int different = differing(self.width, theta, &self.is_on[0], &self.different[0])
         memcpy(&self.gamma[0], gamma, self.width * sizeof(double))
-        if not self.known:
-            return self.begin_anew(theta, ridge)
-        different = differing(self.width, theta, &self.is_on[0], &self.different[0])
-        for p in range(different):
-            n += -1 if self.is_on[self.different[p]] else 1
-        if different == 0 and ridge == self.ridge:
-            return True
-        if ridge != self.ridge or different > max(n // 2, FEW) or self.changes + different > CHANGES:
-            return self.begin_anew(theta, ridge)
-        self.reserve(self.n_on + different)
-        p = 0
-        while p < self.n_on:
-            if theta[self.on[p]] > 0.0:
-                p += 1
-            else:
-                self.leave(p)
         for p in range(different):
             i = self.different[p]
-            if theta[i] > 0.0 and not self.enter(i):
-                return self.begin_anew(theta, ridge)
-        self.measure()
-        return True
+            if self.is_on[i]:
+                left, n = i, n - 1
+            else:
+                entered, n = i, n + 1
+        if self.known and ridge == self.ridge:
+            if different == 0:
+                return True
+            if different == 1 or (different == 2 and left >= 0 and entered >= 0):
+                return self.make(left, entered)
+            if different <= max(n // 2, FEW) and self.changes + different <= CHANGES and self.follow(theta, different):
+                self.measure()
+                return True
+        for i in range(self.width):
+            self.is_on[i] = theta[i] > 0.0
+        return self.begin_anew(ridge)
 
-    cdef int begin_anew(self, const double *theta, double ridge) except -1 nogil:
+    cdef int make(self, int drop, int add) except -1 nogil:
+        """Prepare for the selection after a move (−1: none); False as above."""
+        if self.changes + 2 <= CHANGES and self.change(drop, add):
+            self.measure()
+            return True
+        if drop >= 0:
+            self.is_on[drop] = False
+        if add >= 0:
+            self.is_on[add] = True
+        return self.begin_anew(self.ridge)
+
+    cdef int begin_anew(self, double ridge) except -1 nogil:
         cdef int i
         self.ridge, self.changes, self.n_on = ridge, 0, 0
         for i in range(self.width):
-            self.is_on[i] = theta[i] > 0.0
             if self.is_on[i]:
                 self.on[self.n_on] = i
                 self.n_on += 1
@@ -139,6 +157,77 @@ cdef class BlockScreen:
         self.respond()
         self.measure()
         return True
+
+    cdef int follow(self, const double *theta, int different) except -1 nogil:
+        """Let features leave and enter one by one; False where one is almost a copy of others."""
+        cdef int i, p = 0
+        self.reserve(self.n_on + different)
+        while p < self.n_on:
+            if theta[self.on[p]] > 0.0:
+                p += 1
+            else:
+                self.leave(p)
+        for p in range(different):
+            i = self.different[p]
+            if theta[i] > 0.0 and not self.enter(i):
+                return False
+        return True
+
+    cdef int change(self, int drop, int add) except -1 nogil:
+        """The changes of a move; False where the feature that enters is almost a copy of others."""
+        if drop >= 0 and add >= 0:
+            return self.swap(self.slot_of(drop), add)
+        if drop >= 0:
+            self.leave(self.slot_of(drop))
+            return True
+        self.reserve(self.n_on + 1)
+        return self.enter(add)
+
+    cdef int bookmark(self) except -1 nogil:
+        """Remember what is known of the present selection."""
+        cdef int n = self.n_on, width = self.width
+        cdef size_t size = self.room * (self.room + width) + 3 * width
+        cdef double *to
+        if <size_t>self.bookmarked.shape[0] != size:
+            with gil:
+                self.bookmarked = np.empty(size)
+        to = &self.bookmarked[0]
+        memcpy(to, &self.v[0], n * sizeof(double))
+        memcpy(to + width, &self.c[0], width * sizeof(double))
+        memcpy(to + 2 * width, &self.s[0], width * sizeof(double))
+        memcpy(to + 3 * width, &self.P[0], n * self.room * sizeof(double))
+        memcpy(to + 3 * width + n * self.room, &self.G[0], n * width * sizeof(double))
+        memcpy(&self.bookmarked_on[0], &self.on[0], n * sizeof(int))
+        self.n_bookmarked, self.changes_bookmarked, self.room_bookmarked = n, self.changes, self.room
+        return 0
+
+    cdef int go_back(self) except -1 nogil:
+        """To the bookmarked selection."""
+        cdef int p, n = self.n_bookmarked, width = self.width
+        cdef const double *start
+        memset(&self.is_on[0], False, width)
+        for p in range(n):
+            self.is_on[self.bookmarked_on[p]] = True
+        if self.room != self.room_bookmarked:
+            return self.begin_anew(self.ridge)
+        start = &self.bookmarked[0]
+        memcpy(&self.v[0], start, n * sizeof(double))
+        memcpy(&self.c[0], start + width, width * sizeof(double))
+        memcpy(&self.s[0], start + 2 * width, width * sizeof(double))
+        memcpy(&self.P[0], start + 3 * width, n * self.room * sizeof(double))
+        memcpy(&self.G[0], start + 3 * width + n * self.room, n * width * sizeof(double))
+        memcpy(&self.on[0], &self.bookmarked_on[0], n * sizeof(int))
+        self.n_on, self.changes, self.known = n, self.changes_bookmarked, True
+        self.measure()
+        return True
+
+    def remember(self):
+        """Remember what is known of the present selection."""
+        self.bookmark()
+
+    def recall(self):
+        """Go back to the selection that was remembered."""
+        self.go_back()
 
     cdef int reserve(self, int n_on) except -1 nogil:
         """Memory for so many selected features; what is known of them stays."""
@@ -253,6 +342,36 @@ cdef class BlockScreen:
                 self.P[p * room + slot] = self.P[slot * room + p]
         self.n_on = last
         self.changes += 1
+
+    cdef bint swap(self, int slot, int i) noexcept nogil:
+        """Let another feature take a slot: what ``leave`` and ``enter`` do, in one pass over G."""
+        cdef int p, n = self.n_on, room = self.room, width = self.width
+        cdef double per_P, v = self.v[slot], of_i, s, c
+        cdef double *lost = &self.lost[0]
+        cdef double *r = &self.r[0]
+        cdef double *g = &self.work[0]
+        cdef double *h = &self.more_work[0]
+        memcpy(lost, &self.G[slot * width], width * sizeof(double))
+        per_P, of_i = 1.0 / self.P[slot * room + slot], lost[i]
+        s, c = self.s[i] + of_i * of_i * per_P, self.c[i] + v * per_P * of_i
+        if not s > ALMOST_A_COPY * self.chi[i]:
+            return False
+        self.left_of(i)
+        add_to_rows(1, width, of_i * per_P, &UNIT, lost, r)
+        for p in range(n):
+            g[p] = self.P[p * room + slot] * per_P
+            h[p] = (self.G[p * width + i] - g[p] * of_i) / s
+        subtract_two(n, width, g, lost, h, r, &self.G[0])
+        add_two_squares(n, room, -self.P[slot * room + slot], g, s, h, &self.P[0])
+        for p in range(n):
+            self.P[p * room + slot] = self.P[slot * room + p] = -h[p]
+            self.v[p] -= g[p] * v + h[p] * c
+        self.P[slot * room + slot], self.v[slot] = 1.0 / s, c / s
+        times(width, 1.0 / s, r, &self.G[slot * width])
+        shift_two(width, v * per_P, per_P, lost, -c / s, -1.0 / s, r, &self.c[0], &self.s[0])
+        self.is_on[self.on[slot]], self.is_on[i], self.on[slot] = False, True, i
+        self.changes += 2
+        return True
 
     cdef void measure(self) noexcept nogil:
         """The noise, the loss of every drop, and s of the features that can enter."""

@@ -45,6 +45,30 @@ EACH_PROCESSOR static void add_to_rows(
     }
 }
 
+/* Every row of G -= a x + b y. */
+EACH_PROCESSOR static void subtract_two(
+    int rows, int n, const double *restrict a, const double *restrict x, const double *restrict b,
+    const double *restrict y, double *restrict G)
+{
+    for (int p = 0; p < rows; p++) {
+        double *restrict row = G + (size_t)p * n, by_x = a[p], by_y = b[p];
+        for (int j = 0; j < n; j++)
+            row[j] -= by_x * x[j] + by_y * y[j];
+    }
+}
+
+/* The first n rows and columns of A += a_factor a a' + b_factor b b'. */
+EACH_PROCESSOR static void add_two_squares(
+    int n, int stride, double a_factor, const double *restrict a, double b_factor, const double *restrict b,
+    double *restrict A)
+{
+    for (int p = 0; p < n; p++) {
+        double *restrict row = A + (size_t)p * stride, by_a = a_factor * a[p], by_b = b_factor * b[p];
+        for (int q = 0; q < n; q++)
+            row[q] += by_a * a[q] + by_b * b[q];
+    }
+}
+
 /* The first n rows and columns of A += factor g g'. */
 EACH_PROCESSOR static void add_square(
     int n, int stride, double factor, const double *restrict g, double *restrict A)
@@ -70,6 +94,17 @@ EACH_PROCESSOR static void shift(
     for (int i = 0; i < n; i++) {
         c[i] += c_factor * r[i];
         s[i] += s_factor * r[i] * r[i];
+    }
+}
+
+/* The same for two changes at once. */
+EACH_PROCESSOR static void shift_two(
+    int n, double c_x, double s_x, const double *restrict x, double c_y, double s_y, const double *restrict y,
+    double *restrict c, double *restrict s)
+{
+    for (int i = 0; i < n; i++) {
+        c[i] += c_x * x[i] + c_y * y[i];
+        s[i] += s_x * x[i] * x[i] + s_y * y[i] * y[i];
     }
 }
 

@@ -357,8 +357,8 @@ cdef class BlockSearch:
         cdef Best found
         for i in range(self.width):
             self.selection[i] = self.descent.theta[i] > 0.0
+        self.look_at_selection()
         while True:
-            self.look_at_selection()
             if self.screen.n_on > self.most_selected:
                 self.overfitted = True
                 self.n_selected, self.strong_mass, self.weak_mass = self.screen.n_on, 0.0, 0.0
@@ -367,7 +367,7 @@ cdef class BlockSearch:
             p = first_with(&found, &found.add[0])
             if p < 0:
                 return False
-            self.selection[found.add[p]] = True
+            self.move_selection(-1, found.add[p])
 
     def follow_down(self):
         cdef int k, size = ROWS * self.width * sizeof(double)
@@ -441,13 +441,12 @@ cdef class BlockSearch:
         cdef int tries, size, wanted
         cdef double worst = 0.0 if self.swaps_compared == 1 else INFINITY  # of equal prior odds, less explained is no gain
         cdef Best found
+        self.look_at_selection()
         while True:
-            self.look_at_selection()
             for tries in range(RUNG_SWAPS):
                 if not self.screen.find_swap(&found, self.swaps_compared, NULL, worst) or found.value[0] > -LOWER:
                     break
-                self.selection[found.drop[0]], self.selection[found.add[0]] = False, True
-                self.look_at_selection()
+                self.move_selection(found.drop[0], found.add[0])
             size = self.screen.n_on
             if self.screen.noise > INTERPOLATED * self.sigma2_y:
                 self.offer_rung(size, remember)
@@ -457,9 +456,9 @@ cdef class BlockSearch:
             if size == (up_to if up_to else 1) or wanted < 0 or (not remember and self.is_remembered()):
                 return 0
             if up_to:
-                self.selection[found.add[wanted]] = True
+                self.move_selection(-1, found.add[wanted])
             else:
-                self.selection[found.drop[wanted]] = False
+                self.move_selection(found.drop[wanted], -1)
 
     cdef int look_at_selection(self) except -1 nogil:
         cdef int i
@@ -467,9 +466,20 @@ cdef class BlockSearch:
             self.start[i] = CERTAIN if self.selection[i] else -CERTAIN
         return self.look(&self.start[0])
 
+    cdef int move_selection(self, int drop, int add) except -1 nogil:
+        """Make a move from the selection that was looked at last, and look at the one after it."""
+        if drop >= 0:
+            self.selection[drop] = False
+        if add >= 0:
+            self.selection[add] = True
+        return self.inverted(self.screen.make(drop, add))
+
     cdef int look(self, const double *theta) except -1 nogil:
         """Screen every move from θ."""
-        if not self.screen.look_at(theta, &self.prior[0], self.ridge):
+        return self.inverted(self.screen.look_at(theta, &self.prior[0], self.ridge))
+
+    cdef int inverted(self, bint known) except -1 nogil:
+        if not known:
             with gil:
                 raise CopiesError
         return 0
@@ -651,9 +661,12 @@ cdef class BlockSearch:
         cdef int p, chains = 0
         for p in range(found.size):
             if chains < CHAINS and found.drop[p] >= 0 and found.add[p] >= 0:
+                if chains == 0:
+                    self.screen.bookmark()
                 chains += 1
                 if self.try_chain(k, found.value[p], found.drop[p], found.add[p]):
                     return True
+                self.screen.go_back()
         return False
 
     cdef bint try_chain(self, int k, double total, int drop, int add) except -1 nogil:
@@ -670,7 +683,7 @@ cdef class BlockSearch:
             self.switch(drop, add)
             self.touch(drop)
             self.touch(add)
-            self.look(&self.start[0])
+            self.inverted(self.screen.make(drop, add))
             if not self.screen.find_link(
                 &found, self.swaps_compared, adds, &self.touched[0], UPHILL - total, self.explained_by(UPHILL - total)
             ):

@@ -67,8 +67,12 @@ def moves(block: Block, solution: Array, gamma: Array, ridge: float, *, adds: bo
     for change, drop, add in best:
         if change < (SLACK if drop >= 0 else SLACK_OF_ADDITIONS) and any(decided[i] for i in (drop, add) if i >= 0):
             yield Start(switched(solution, gamma, drop, add), screen.w_after(drop, add))
-    for change, drop, add in [move for move in best if min(move[1:]) >= 0][:CHAINS]:
+    chains = [move for move in best if min(move[1:]) >= 0][:CHAINS]
+    if chains:
+        screen.remember()
+    for change, drop, add in chains:
         yield from _chain(block, solution, gamma, ridge, change, drop, add, adds=adds)
+        screen.recall()
 
 
 def screened(block: Block, theta: Array, gamma: Array, ridge: float) -> Screen | BlockScreen:
@@ -125,6 +129,11 @@ class Screen:
         self.P_ii = np.maximum(P.diagonal(), 1e-300)
         self.loss = self.v**2 / self.P_ii
         self.noise = max(block.sigma2_y - float(block.b[on] @ self.v), NOISE_FLOOR * block.sigma2_y)
+
+    def remember(self) -> None:
+        """A screen of its own is made of every selection: this one stays as it is."""
+
+    recall = remember
 
     def energy(self, explained: Array) -> Array:
         """The likelihood's part of the change of F, when so much more variance is explained."""
