@@ -197,7 +197,8 @@ cdef class ConjugateDescent:
         The descent is abandoned when it selects more than ``most`` features, or when it comes close to the inclusions
         ``rival``, or will end above ``rival_energy``.
         """
-        self.gamma, self.n_iter, self.n_evaluations, self.system.n_engaged = gamma, 0, 0, 0
+        self.gamma, self.n_iter, self.n_evaluations = gamma, 0, 0
+        self.system.n_engaged, self.system.order = 0, 1  # nothing of what was solved before
         self.tol, self.old_residual = tol, INFINITY
         if not self.begin(theta, w):
             return LOST

@@ -6,11 +6,14 @@
 #ifndef GARROTE_GRADIENTS_H
 #define GARROTE_GRADIENTS_H
 
+#include <stddef.h>
+
 #include "_single.h"
 
 /* A system of n equations, in vectors filled up to whole registers; x and r are those of the solution so far. */
 typedef struct {
     int n, filled, stride;
+    int order;      /* where the next product begins: 1 at the first row of C, -1 at the last */
     const float *C; /* correlations, a row for each equation */
     const float *scale, *rest, *z;
     float *x, *r, *direction;
@@ -42,23 +45,29 @@ INLINE float total(const Lanes *of)
 }
 
 /* The sum of rows of C, each times its element of side, in `wide` registers. The fewer they are, the more rows at a time, so
-   that the processor need not wait for one sum to begin the next. */
+   that the processor need not wait for one sum to begin the next. `order` as for sum_panel. */
 INLINE void sum_small(
-    const int wide, int n, int stride, const float *restrict C, const float *restrict side, Lanes *restrict sums)
+    const int wide, int n, int stride, int order, const float *restrict C, const float *restrict side,
+    Lanes *restrict sums)
 {
     const int chains = wide <= 2 ? 4 : wide <= 6 ? 2 : 1;
+    const ptrdiff_t next = (ptrdiff_t)order * stride;
     Lanes part[4][8];
     int p = 0;
+    if (order < 0) {
+        C += (size_t)(n - 1) * stride;
+        side += n - 1;
+    }
     for (int c = 0; c < chains; c++)
         for (int k = 0; k < wide; k++)
             part[c][k] = (Lanes){0};
-    for (; p + chains <= n; p += chains)
+    for (; p + chains <= n; p += chains, C += chains * next, side += chains * order)
         for (int c = 0; c < chains; c++)
             for (int k = 0; k < wide; k++)
-                part[c][k] += LOAD(C + (size_t)(p + c) * stride + k * LANES) * side[p + c];
-    for (; p < n; p++)
+                part[c][k] += LOAD(C + c * next + k * LANES) * side[c * order];
+    for (; p < n; p++, C += next, side += order)
         for (int k = 0; k < wide; k++)
-            part[0][k] += LOAD(C + (size_t)p * stride + k * LANES) * side[p];
+            part[0][k] += LOAD(C + k * LANES) * side[0];
     for (int k = 0; k < wide; k++) {
         sums[k] = part[0][k];
         for (int c = 1; c < chains; c++)
@@ -88,7 +97,8 @@ INLINE void solve_small(const int wide, Gradients *system, float most, int most_
             sum += z[k] * direction[k];
         }
         along = total(&sum);
-        sum_small(wide, n, stride, system->C, system->side, applied);
+        sum_small(wide, n, stride, system->order, system->C, system->side, applied);
+        system->order = -system->order;
         sum = (Lanes){0};
         for (int k = 0; k < wide; k++) {
             applied[k] = scale[k] * applied[k] + rest[k] * direction[k] - along * z[k];

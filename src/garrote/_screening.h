@@ -182,4 +182,24 @@ EACH_PROCESSOR static double least_changes(
     return smallest;
 }
 
+/* The noise that one feature leaves together with each of others, times what the prior has against both; and the least of
+   all. z are the correlations with y, in units of `scale`, the features' roots of d. */
+EACH_PROCESSOR static double noises_of_pairs(
+    int n, double sigma2_y, double least_noise, double copies, double one_scale, double one_z, double one_against,
+    const double *restrict products, const double *restrict scale, const double *restrict z,
+    const double *restrict against, double *restrict out)
+{
+    double least = INFINITY;
+#pragma omp simd reduction(min : least)
+    for (int j = 0; j < n; j++) {
+        double r = products[j] * one_scale * scale[j], apart = 1.0 - r * r;
+        double explained = (one_z * one_z + z[j] * z[j] - 2.0 * r * one_z * z[j]) / apart;
+        double noise = sigma2_y - (apart < copies ? 0.0 : explained);
+        noise = (noise > least_noise ? noise : least_noise) * one_against * against[j];
+        out[j] = noise;
+        least = noise < least ? noise : least;
+    }
+    return least;
+}
+
 #endif

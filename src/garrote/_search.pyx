@@ -28,6 +28,12 @@ cdef extern from "_vectors.h" nogil:
         const double *farther, double *out,
     )
 
+cdef extern from "_screening.h" nogil:
+    double noises_of_pairs(
+        int n, double sigma2_y, double least_noise, double copies, double one_scale, double one_z, double one_against,
+        const double *products, const double *scale, const double *z, const double *against, double *out,
+    )
+
 cdef double FORESIGHT = foresight.FORESIGHT
 cdef double LARGEST_WEIGHT = foresight.LARGEST_WEIGHT
 cdef double JUMP = points.JUMP
@@ -507,28 +513,30 @@ cdef class BlockSearch:
 
     cdef void select_best_pair(self) noexcept nogil:
         """The two features with the lowest F, as garrote.ladder.best_pair."""
-        cdef int i, j, first = 0, second = 1
+        cdef int i, j, n = self.width, first = 0, second = 1
         cdef double *scale = &self.start[0]
+        cdef double *z = &self.start_w[0]
         cdef double *against = &self.prior[0]
-        cdef double r, z, z_j, apart, noise, lowest = INFINITY, most = -INFINITY
-        for i in range(self.width):
+        cdef double *noise = &self.above[0]  # no branch is followed any more
+        cdef double least, lowest = INFINITY, most = -INFINITY
+        for i in range(n):
             scale[i] = 1.0 / sqrt(self.screen.chi[i] * (1.0 + self.ridge))
+            z[i] = self.screen.b[i] * scale[i]
             most = fmax(most, self.odds[i])
-        for i in range(self.width):
+        for i in range(n):
             against[i] = exp(fmin(2.0 / self.n_samples * (most - self.odds[i]), MOST_AGAINST))
-        for i in range(self.width):
-            z = self.screen.b[i] * scale[i]
-            for j in range(i + 1, self.width):
-                r, z_j = self.screen.gram[i, j] * scale[i] * scale[j], self.screen.b[j] * scale[j]
-                apart = 1.0 - r * r
-                noise = self.sigma2_y
-                if apart >= COPIES:
-                    noise -= (z * z + z_j * z_j - 2.0 * r * z * z_j) / apart
-                noise = fmax(noise, INTERPOLATED * self.sigma2_y) * against[i] * against[j]
-                if noise < lowest:
-                    lowest, first, second = noise, i, j
+        for i in range(n - 1):
+            j = i + 1
+            least = noises_of_pairs(
+                n - j, self.sigma2_y, INTERPOLATED * self.sigma2_y, COPIES, scale[i], z[i], against[i],
+                &self.screen.gram[i, j], scale + j, z + j, against + j, noise + j,
+            )
+            if least < lowest:
+                while noise[j] != least:
+                    j += 1
+                lowest, first, second = least, i, j
         self.set_prior(0.0)
-        memset(&self.selection[0], 0, self.width)
+        memset(&self.selection[0], 0, n)
         self.selection[first] = self.selection[second] = True
 
     cdef int try_rungs(self, int highest) except -1 nogil:

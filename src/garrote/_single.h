@@ -30,27 +30,33 @@ typedef float Lanes __attribute__((vector_size(4 * LANES), may_alias, aligned(4)
 typedef struct { float of[LANES]; } Lanes;
 #endif
 
+/* The p-th row of A, or of those that are chosen. */
+INLINE const float *row_of(const float *A, int stride, const int *chosen, int p)
+{
+    return A + (size_t)(chosen ? chosen[p] : p) * stride;
+}
+
 /* out = the sum of rows of A, each times its x, in `wide` vector registers of columns. Two rows at a time where there are few
-   registers, so that the processor need not wait for one sum to begin the next. */
+   registers, so that the processor need not wait for one sum to begin the next. `order` is 1, or -1 to begin with the last
+   row: of what does not fit into the first cache, some is there still where the product before it ended. */
 #if defined(__GNUC__)
 INLINE void sum_panel(
-    const int wide, int n, int stride, const int *restrict chosen, const float *restrict A, const float *restrict x,
-    float *restrict out)
+    const int wide, int n, int stride, int order, const int *restrict chosen, const float *restrict A,
+    const float *restrict x, float *restrict out)
 {
     Lanes even[8], odd[8];
-    int p = 0;
+    int p = order > 0 ? 0 : n - 1, left = n;
     for (int k = 0; k < wide; k++)
         even[k] = odd[k] = (Lanes){0};
-    for (; wide <= 4 && p + 2 <= n; p += 2) {
-        const float *a = A + (size_t)(chosen ? chosen[p] : p) * stride;
-        const float *b = A + (size_t)(chosen ? chosen[p + 1] : p + 1) * stride;
+    for (; wide <= 4 && left >= 2; left -= 2, p += 2 * order) {
+        const float *a = row_of(A, stride, chosen, p), *b = row_of(A, stride, chosen, p + order);
         for (int k = 0; k < wide; k++) {
             even[k] += LOAD(a + k * LANES) * x[p];
-            odd[k] += LOAD(b + k * LANES) * x[p + 1];
+            odd[k] += LOAD(b + k * LANES) * x[p + order];
         }
     }
-    for (; p < n; p++) {
-        const float *a = A + (size_t)(chosen ? chosen[p] : p) * stride;
+    for (; left > 0; left--, p += order) {
+        const float *a = row_of(A, stride, chosen, p);
         for (int k = 0; k < wide; k++)
             even[k] += LOAD(a + k * LANES) * x[p];
     }
@@ -59,40 +65,72 @@ INLINE void sum_panel(
 }
 #else
 INLINE void sum_panel(
-    const int wide, int n, int stride, const int *restrict chosen, const float *restrict A, const float *restrict x,
-    float *restrict out)
+    const int wide, int n, int stride, int order, const int *restrict chosen, const float *restrict A,
+    const float *restrict x, float *restrict out)
 {
     memset(out, 0, wide * sizeof(Lanes));
     for (int p = 0; p < n; p++) {
-        const float *a = A + (size_t)(chosen ? chosen[p] : p) * stride;
+        const float *a = row_of(A, stride, chosen, p);
         for (int i = 0; i < wide * LANES; i++)
             out[i] += a[i] * x[p];
     }
 }
 #endif
 
-/* out = the sum of n rows of a matrix, all or those chosen, each times its x. */
+/* out = the sum of n rows of a matrix, all or those chosen, each times its x; in panels of columns about as wide as each
+   other. */
 EACH_PROCESSOR static void sum_rows(
-    int columns, int n, int stride, const int *restrict chosen, const float *restrict A, const float *restrict x,
-    float *restrict out)
+    int columns, int n, int stride, int order, const int *restrict chosen, const float *restrict A,
+    const float *restrict x, float *restrict out)
 {
-    int j = 0;
-    for (; j + 8 * LANES <= columns; j += 8 * LANES)
-        sum_panel(8, n, stride, chosen, A + j, x, out + j);
-    if (j + 7 * LANES == columns) {
-        sum_panel(7, n, stride, chosen, A + j, x, out + j);
-        return;
+    for (int registers = columns / LANES, panels = (registers + 7) / 8; panels > 0; panels--) {
+        int wide = (registers + panels - 1) / panels;
+        switch (wide) {
+        case 1: sum_panel(1, n, stride, order, chosen, A, x, out); break;
+        case 2: sum_panel(2, n, stride, order, chosen, A, x, out); break;
+        case 3: sum_panel(3, n, stride, order, chosen, A, x, out); break;
+        case 4: sum_panel(4, n, stride, order, chosen, A, x, out); break;
+        case 5: sum_panel(5, n, stride, order, chosen, A, x, out); break;
+        case 6: sum_panel(6, n, stride, order, chosen, A, x, out); break;
+        case 7: sum_panel(7, n, stride, order, chosen, A, x, out); break;
+        case 8: sum_panel(8, n, stride, order, chosen, A, x, out); break;
+        }
+        registers -= wide;
+        A += wide * LANES;
+        out += wide * LANES;
     }
-    if (j + 4 * LANES <= columns) {
-        sum_panel(4, n, stride, chosen, A + j, x, out + j);
-        j += 4 * LANES;
+}
+
+/* out = the products of n rows of A with x, four at a time. */
+EACH_PROCESSOR static void dot_rows(
+    int columns, int n, int stride, int order, const float *restrict A, const float *restrict x, float *restrict out)
+{
+    int p = order > 0 ? 0 : n - 1, left = n;
+    columns = columns / LANES * LANES;
+    for (; left >= 4; left -= 4, p += 4 * order) {
+        const float *restrict a = row_of(A, stride, NULL, p), *restrict b = row_of(A, stride, NULL, p + order);
+        const float *restrict c = row_of(A, stride, NULL, p + 2 * order), *restrict d = row_of(A, stride, NULL, p + 3 * order);
+        float of_a = 0.0f, of_b = 0.0f, of_c = 0.0f, of_d = 0.0f;
+#pragma omp simd reduction(+ : of_a, of_b, of_c, of_d)
+        for (int k = 0; k < columns; k++) {
+            of_a += a[k] * x[k];
+            of_b += b[k] * x[k];
+            of_c += c[k] * x[k];
+            of_d += d[k] * x[k];
+        }
+        out[p] = of_a;
+        out[p + order] = of_b;
+        out[p + 2 * order] = of_c;
+        out[p + 3 * order] = of_d;
     }
-    if (j + 2 * LANES <= columns) {
-        sum_panel(2, n, stride, chosen, A + j, x, out + j);
-        j += 2 * LANES;
+    for (; left > 0; left--, p += order) {
+        const float *restrict a = row_of(A, stride, NULL, p);
+        float of_a = 0.0f;
+#pragma omp simd reduction(+ : of_a)
+        for (int k = 0; k < columns; k++)
+            of_a += a[k] * x[k];
+        out[p] = of_a;
     }
-    if (j < columns)
-        sum_panel(1, n, stride, chosen, A + j, x, out + j);
 }
 
 /* out = factor x factors, the last of which may be all one, in single precision. */
@@ -101,17 +139,6 @@ EACH_PROCESSOR static void in_single(
 {
     for (int i = 0; i < n; i++)
         out[i] = (float)(factor * x[i] * (factors ? factors[i] : 1.0));
-}
-
-/* out = A transposed, with rows of `filled` elements, the last of them zero. */
-static void transpose(int rows, int columns, int stride, int filled, const float *restrict A, float *restrict out)
-{
-    for (int j = 0; j < columns; j++)
-        memset(out + (size_t)j * filled + rows, 0, (filled - rows) * sizeof(float));
-    for (int i0 = 0; i0 < rows; i0 += LANES) /* a cache line of each column */
-        for (int j = 0; j < columns; j++)
-            for (int i = i0; i < rows && i < i0 + LANES; i++)
-                out[(size_t)j * filled + i] = A[(size_t)i * stride + j];
 }
 
 /* The chosen rows and columns of a symmetric matrix, of which the first `known` are there already; `filled` is n filled up. */

@@ -5,7 +5,7 @@ cimport cython
 
 cdef extern from "_gradients.h" nogil:
     ctypedef struct Gradients:
-        int n, filled, stride
+        int n, filled, stride, order
         const float *C
         const float *scale
         const float *rest
@@ -26,7 +26,6 @@ cdef class EngagedSystem:
         float[::1] matrices, vectors  # the memory of those below
         float *correlation  # of all features
         float *columns  # of the root, of length one, one after the other, where they are of use
-        float *lines  # the same row by row
         double[::1] norm, per_norm  # √χ_ii, and one over it
         int[::1] engaged
         unsigned char[::1] is_engaged
@@ -44,6 +43,7 @@ cdef class EngagedSystem:
         float *side
         float *sums  # of all features
         float *fit
+        int order  # where the next product begins: 1 at the first row of a matrix, −1 at the last
         double size  # of the right side, in units of which r and x are
         bint convex  # whether conjugate gradients met no direction of negative curvature
         double gain  # twice what the quadratic form loses by x
@@ -56,6 +56,9 @@ cdef class EngagedSystem:
         void go_on(self, double times, double most) noexcept nogil
         void solve_by_steps(self, Gradients *system, float most) noexcept nogil
         void apply(self) noexcept nogil
+        void multiply(
+            self, int columns, int n, int stride, const int *chosen, const float *A, const float *x, float *out
+        ) noexcept nogil
         void respond(self, const double *R, double *image) noexcept nogil
         double distance(self, double unit, const double *v, const double *other) noexcept nogil
         double move(

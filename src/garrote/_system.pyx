@@ -21,8 +21,10 @@ cdef extern from "_single.h" nogil:
     void in_single(int n, double factor, const double *x, const double *factors, float *out)
     int filled_up(int n)
     float *aligned(float *x)
-    void sum_rows(int columns, int n, int stride, const int *chosen, const float *A, const float *x, float *out)
-    void transpose(int rows, int columns, int stride, int filled, const float *A, float *out)
+    void sum_rows(
+        int columns, int n, int stride, int order, const int *chosen, const float *A, const float *x, float *out
+    )
+    void dot_rows(int columns, int n, int stride, int order, const float *A, const float *x, float *out)
     void gather_rows(
         int known, int n, int filled, int stride, int room, const int *chosen, const float *A, float *out
     )
@@ -68,12 +70,12 @@ cdef class EngagedSystem:
         cdef const double[:, ::1] products = gram
         cdef const double[::1, :] columns
         cdef float *start
-        self.width, self.stride, self.rows, self.tall = width, stride, rows, tall
+        self.width, self.stride, self.rows, self.tall, self.order = width, stride, rows, tall, 1
         self.norm = np.sqrt(chi)
         self.per_norm = 1.0 / np.asarray(self.norm)  # powers of two in the units of X change no digit
         self.has_root = 0 < 2 * rows < width
         self.matrices = np.empty(
-            width * stride + room * room + (width * tall + rows * stride if self.has_root else 0) + 64, dtype=np.float32
+            width * stride + room * room + (width * tall if self.has_root else 0) + 64, dtype=np.float32
         )
         self.vectors = np.empty(9 * stride + tall + 16, dtype=np.float32)
         self.correlation, start = aligned(&self.matrices[0]), aligned(&self.vectors[0])
@@ -83,11 +85,9 @@ cdef class EngagedSystem:
             memset(self.correlation + i * stride + width, 0, (stride - width) * sizeof(float))
         if self.has_root:
             columns, self.columns = root, aligned(self.gathered + room * room)
-            self.lines = aligned(self.columns + width * tall)
             for i in range(width):
                 in_single(rows, self.per_norm[i], &columns[0, i], NULL, self.columns + i * tall)
                 memset(self.columns + i * tall + rows, 0, (tall - rows) * sizeof(float))
-            transpose(width, rows, tall, stride, self.columns, self.lines)
         self.engaged, self.is_engaged, self.room = np.empty(width + 1, dtype=np.intc), np.zeros(width, dtype=np.uint8), room
         self.scale, self.rest, self.z, self.x = start, start + stride, start + 2 * stride, start + 3 * stride
         start += 4 * stride
@@ -133,10 +133,12 @@ cdef class EngagedSystem:
             return
         system.n, system.filled, system.stride, system.C = self.n_engaged, self.filled, self.block_stride, self.block
         system.scale, system.rest, system.z, system.x, system.r = self.scale, self.rest, self.z, self.x, self.r
-        system.direction, system.side, system.squares = self.direction, self.side, 1.0
+        system.direction, system.side, system.squares, system.order = self.direction, self.side, 1.0, self.order
         most = min(most / squares, max(accuracy, FINEST) ** 2)
         if not solve_at_once(&system, most, min(self.n_engaged, MOST_STEPS)):
             self.solve_by_steps(&system, most)
+        else:
+            self.order = system.order
         self.unheard += <double>system.n * system.n * system.steps
         self.convex, self.gain, self.left = system.convex, system.gain * squares, system.squares * squares
 
@@ -175,9 +177,16 @@ cdef class EngagedSystem:
         if self.by_root():
             self.through_root(self.applied)
         elif n <= SMALL:
-            sum_rows(filled, n, self.block_stride, NULL, self.block, self.side, self.applied)
+            self.multiply(filled, n, self.block_stride, NULL, self.block, self.side, self.applied)
         else:
             sgemv("N", &filled, &n, &one, self.block, &self.block_stride, self.side, &ONE, &zero, self.applied, &ONE)
+
+    cdef void multiply(
+        self, int columns, int n, int stride, const int *chosen, const float *A, const float *x, float *out
+    ) noexcept nogil:
+        """The sum of rows of a matrix, from the last one where the product before began with the first."""
+        sum_rows(columns, n, stride, self.order, chosen, A, x, out)
+        self.order = -self.order
 
     cdef void respond(self, const double *R, double *image) noexcept nogil:
         """image = R, of every feature, less what the others' change of v = S x/√χ_ii takes from its c."""
@@ -186,7 +195,7 @@ cdef class EngagedSystem:
         if self.by_root():
             self.through_root(self.sums)
         else:
-            sum_rows(self.stride, self.n_engaged, self.stride, &self.engaged[0], self.correlation, self.side, self.sums)
+            self.multiply(self.stride, self.n_engaged, self.stride, &self.engaged[0], self.correlation, self.side, self.sums)
         for p in range(self.n_engaged):
             self.sums[self.engaged[p]] -= self.side[p]
         less_response(self.width, self.size, &self.norm[0], self.sums, R, image)
@@ -203,7 +212,7 @@ cdef class EngagedSystem:
         if self.has_root:
             self.through_root(self.sums)
         else:
-            sum_rows(self.stride, self.width, self.stride, NULL, self.correlation, self.side, self.sums)
+            self.multiply(self.stride, self.width, self.stride, NULL, self.correlation, self.side, self.sums)
         return move_correlations(self.width, unit, &self.norm[0], self.sums, v, other, there, c)
 
     cdef bint by_root(self) noexcept nogil:
@@ -212,5 +221,7 @@ cdef class EngagedSystem:
 
     cdef void through_root(self, float *out) noexcept nogil:
         """out = C·side, and zeros."""
-        sum_rows(self.tall, self.width, self.tall, NULL, self.columns, self.side, self.fit)
-        sum_rows(self.stride, self.rows, self.stride, NULL, self.lines, self.fit, out)
+        self.multiply(self.tall, self.width, self.tall, NULL, self.columns, self.side, self.fit)
+        dot_rows(self.tall, self.width, self.tall, self.order, self.columns, self.fit, out)
+        memset(out + self.width, 0, (self.stride - self.width) * sizeof(float))
+        self.order = -self.order
