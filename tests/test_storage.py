@@ -146,7 +146,8 @@ def test_cross_validation_is_that_of_dense_float64(storage, tmp_path):
     X, y = SMALL
     dense = VariationalGarroteCV(10, ridges=[0.0, 0.1], cv=3).fit(X, y)
     model = VariationalGarroteCV(10, ridges=[0.0, 0.1], cv=3).fit(STORAGES[storage](X, tmp_path), y)
-    assert_allclose(model.mse_path_, dense.mse_path_, rtol=tolerance(storage))
+    # of two descents from other rounding errors, each ends within the tolerance, 1e-8, of Eq. (m)
+    assert_allclose(model.mse_path_, dense.mse_path_, rtol=2 * tolerance(storage))
     assert_allclose(model.coef_, dense.coef_, atol=tolerance(storage))
 
 
@@ -228,6 +229,24 @@ def test_moments_are_the_weighted_mean_and_variance(stored):
     mean, variance = X_design.moments(weights)
     assert_allclose(mean, np.average(X, axis=0, weights=weights), rtol=1e-12)
     assert_allclose(variance, np.cov(X.T, bias=True, aweights=weights).diagonal(), rtol=1e-12)
+
+
+def test_first_look_tells_the_centred_products(stored):
+    X_design, X, _ = stored
+    weights, e = np.random.default_rng(2).dirichlet(np.ones(30)), np.random.default_rng(3).standard_normal(30)
+    mean, variance, products = X_design.first_look(weights, e)
+    assert_array_equal((mean, variance), X_design.moments(weights))
+    if products is not None:  # a storage may leave them to another pass
+        assert_allclose(products, (X - mean).T @ e, rtol=1e-10, atol=1e-12)
+
+
+def test_dense_columns_are_looked_at_once_for_moments_and_products():
+    X, weights, e = np.random.default_rng(4).standard_normal((30, 9)) + 1e6, np.full(30, 1 / 30), np.linspace(-1.0, 2.0, 30)
+    for dtype in (np.float64, np.float32):
+        for order in "CF":
+            stored = X.astype(dtype, order=order)
+            centred = stored.astype(np.float64) - stored.astype(np.float64).mean(axis=0)
+            assert_allclose(DenseDesign(stored).first_look(weights, e)[2], centred.T @ e, rtol=1e-8)
 
 
 def test_take_keeps_rows_in_their_order(stored):

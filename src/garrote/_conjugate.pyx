@@ -122,7 +122,7 @@ cdef double HOME = 0.05
 cdef double HOPE = 4.0
 #: On the way down nothing is made of a point above the best but the next start: it may be left with such a residual, where its
 #: F is higher by so much that it will stay so.
-cdef double ROUGH = 1e-5
+cdef double ROUGH = 1e-3
 cdef double ABOVE = 0.1
 #: Two features with v′_i v′_j χ_ij² above this, in units of d_i d_j, are almost copies that share what one should have.
 cdef double APART = 1.000001

@@ -13,13 +13,17 @@ cdef class BlockDescent:
         const double[::1] target
         const double[:, ::1] gram
         const double[::1] chi, b
-        double[::1] gamma
+        double *gamma
         double floor, sigma2_y, n_samples, ridge, beta
         bint reserved, has_root, fixed_beta
         int width, rows
-        object state
+        double[::1] state  # the five arrays below, one after the other, and γ
         ConjugateDescent conjugate
-        double[::1] theta, m, w, v, goal  # of every feature, one after the other in ``state``
+        double *theta
+        double *m
+        double *w
+        double *v
+        double *goal
         double[::1] base  # the residual without the strong features' part; where there is no root, its correlations
         double[::1] e  # the residual, or its correlations
         double base_squares, weak_spread, weak_bernoulli, weak_out

@@ -96,6 +96,7 @@ cdef class BlockDescent:
 
     def __init__(self, root, target, gram, chi, b, double floor, double sigma2_y, double n_samples):
         cdef int width = len(chi)
+        cdef double *start
         self.has_root = root is not None
         self.root = root if self.has_root else np.empty((0, width), order="F")
         self.gram, self.chi = gram, chi
@@ -103,9 +104,10 @@ cdef class BlockDescent:
         self.width, self.rows = width, self.root.shape[0]
         self.conjugate = ConjugateDescent(root, target, gram, chi, b, floor, sigma2_y, n_samples)
         self.retarget(target, b, floor)
-        self.state = np.zeros((5, width))
-        self.theta, self.m, self.w, self.v, self.goal = self.state
-        self.gamma, self.rival = np.empty(width), NULL
+        self.state, self.rival = np.zeros(6 * width), NULL
+        start = &self.state[0]
+        self.theta, self.m, self.w, self.v = start, start + width, start + 2 * width, start + 3 * width
+        self.goal, self.gamma = start + 4 * width, start + 5 * width
         # Nothing of this is written before it is needed. That it is asked for at once, and is more than all the rest, keeps
         # the C library from handing a path's memory back after each, to ask for it anew page by page (glibc's thresholds).
         self.matrices = np.empty((MATRICES, width * width))
@@ -135,7 +137,8 @@ cdef class BlockDescent:
 
     def result(self):
         """θ, m, w, v, the goal γ + (βn/2) w² d, the noise 1/β, F and the fixed-point residual at the present point."""
-        return (*self.state.copy(), self.noise[self.at], self.free_energy[self.at], self.residual[self.at])
+        state = np.array(self.state).reshape(6, self.width)[:5]
+        return (*state, self.noise[self.at], self.free_energy[self.at], self.residual[self.at])
 
     def run(
         self,
@@ -160,7 +163,7 @@ cdef class BlockDescent:
         energies = np.empty(max_iter + 2 if traced else 0)
         cdef double[::1] trace = energies
         self.model(ridge, beta)
-        self.gamma[:] = gamma
+        memcpy(self.gamma, &gamma[0], self.width * sizeof(double))
         self.rival, self.rival_energy, self.to_beat = NULL if rival is None else &rival[0], rival_energy, to_beat
         with nogil:
             self.descend(&theta[0], NULL if w is None else &w[0], tol, max_iter, most, &trace[0] if traced else NULL)
@@ -231,13 +234,13 @@ cdef class BlockDescent:
     ) except -1 nogil:
         """The whole descent by conjugate gradients; False where they are lost."""
         cdef int how = self.conjugate.descend(
-            theta, w, &self.gamma[0], tol, max_iter, most, self.rival, self.rival_energy, self.to_beat, trace
+            theta, w, self.gamma, tol, max_iter, most, self.rival, self.rival_energy, self.to_beat, trace
         )
         self.n_factorizations = self.conjugate.n_evaluations
         if how == LOST:
             return False
         self.n_iter, self.converged = self.conjugate.n_iter, how == AT_REST
-        memcpy(&self.theta[0], self.conjugate.theta, 5 * self.width * sizeof(double))
+        memcpy(self.theta, self.conjugate.theta, 5 * self.width * sizeof(double))
         self.noise[0], self.free_energy[0] = self.conjugate.noise, self.conjugate.free_energy
         self.residual[0] = self.conjugate.residual
         return True

@@ -29,9 +29,25 @@ cdef class BlockScreen:
         int width, n_on, room, changes
         int n_bookmarked, changes_bookmarked, room_bookmarked
         bint known  # whether P, G, c and s are those of the selected features
-        int[::1] on, different, bookmarked_on
+        double[::1] vectors  # the memory of those of all features, and of the numbers of features
+        int[::1] numbers
+        int *on
+        int *different
+        int *bookmarked_on
         unsigned char[::1] is_on
-        double[::1] gamma, P, G, cross, v, c, s, open_s, r, lost, loss, slope, inverse_P_ii, work, more_work, bookmarked
+        double *gamma
+        double *v
+        double *c
+        double *s
+        double *open_s
+        double *r
+        double *lost
+        double *loss
+        double *slope
+        double *inverse_P_ii
+        double *work
+        double *more_work
+        double[::1] P, G, cross, bookmarked
 
         int look_at(self, const double *theta, const double *gamma, double ridge) except -1 nogil
         int make(self, int drop, int add) except -1 nogil

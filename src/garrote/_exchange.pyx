@@ -59,6 +59,8 @@ cdef double LEFT = 1e-12
 
 #: More than the value of any offer.
 cdef double ANYTHING = 1e300
+#: Memory before any is needed.
+cdef double[::1] NOTHING = np.empty(0)
 
 cdef void begin(Best *best, int most, double worst) noexcept nogil:
     best.most, best.size, best.worst = most, 0, worst
@@ -92,16 +94,20 @@ cdef class BlockScreen:
 
     def __init__(self, gram, chi, b, double sigma2_y, double n_samples):
         cdef int width = len(chi)
+        cdef double *start
         self.gram, self.chi, self.b = gram, chi, b
         self.sigma2_y, self.n_samples, self.width = sigma2_y, n_samples, width
-        self.on, self.different = np.empty((2, width + 1), dtype=np.intc)
-        self.is_on = np.zeros(width, dtype=np.uint8)
-        (
-            self.gamma, self.v, self.c, self.s, self.open_s, self.r, self.loss, self.slope, self.inverse_P_ii,
-            self.work, self.more_work, self.lost,
-        ) = np.empty((12, width))
-        self.P, self.G, self.cross, self.bookmarked = np.empty(0), np.empty(0), np.empty(0), np.empty(0)
-        self.bookmarked_on, self.n_bookmarked = np.empty(width, dtype=np.intc), -1
+        self.numbers, self.is_on = np.empty(3 * width + 3, dtype=np.intc), np.zeros(width, dtype=np.uint8)
+        self.on, self.different = &self.numbers[0], &self.numbers[width + 1]
+        self.bookmarked_on, self.n_bookmarked = &self.numbers[2 * width + 2], -1
+        self.vectors = np.empty(12 * width)
+        start = &self.vectors[0]
+        self.gamma, self.v, self.c, self.s = start, start + width, start + 2 * width, start + 3 * width
+        start += 4 * width
+        self.open_s, self.r, self.lost, self.loss = start, start + width, start + 2 * width, start + 3 * width
+        start += 4 * width
+        self.slope, self.inverse_P_ii, self.work, self.more_work = start, start + width, start + 2 * width, start + 3 * width
+        self.P = self.G = self.cross = self.bookmarked = NOTHING
         self.known = False
 
     def look(self, const double[::1] theta, const double[::1] gamma, double ridge):
@@ -112,8 +118,8 @@ cdef class BlockScreen:
 
     cdef int look_at(self, const double *theta, const double *gamma, double ridge) except -1 nogil:
         cdef int i, p, n = self.n_on, left = -1, entered = -1
-        cdef int different = differing(self.width, theta, &self.is_on[0], &self.different[0])
-        memcpy(&self.gamma[0], gamma, self.width * sizeof(double))
+        cdef int different = differing(self.width, theta, &self.is_on[0], self.different)
+        memcpy(self.gamma, gamma, self.width * sizeof(double))
         for p in range(different):
             i = self.different[p]
             if self.is_on[i]:
@@ -192,12 +198,12 @@ cdef class BlockScreen:
             with gil:
                 self.bookmarked = np.empty(size)
         to = &self.bookmarked[0]
-        memcpy(to, &self.v[0], n * sizeof(double))
-        memcpy(to + width, &self.c[0], width * sizeof(double))
-        memcpy(to + 2 * width, &self.s[0], width * sizeof(double))
+        memcpy(to, self.v, n * sizeof(double))
+        memcpy(to + width, self.c, width * sizeof(double))
+        memcpy(to + 2 * width, self.s, width * sizeof(double))
         memcpy(to + 3 * width, &self.P[0], n * self.room * sizeof(double))
         memcpy(to + 3 * width + n * self.room, &self.G[0], n * width * sizeof(double))
-        memcpy(&self.bookmarked_on[0], &self.on[0], n * sizeof(int))
+        memcpy(self.bookmarked_on, self.on, n * sizeof(int))
         self.n_bookmarked, self.changes_bookmarked, self.room_bookmarked = n, self.changes, self.room
         return 0
 
@@ -211,12 +217,12 @@ cdef class BlockScreen:
         if self.room != self.room_bookmarked:
             return self.begin_anew(self.ridge)
         start = &self.bookmarked[0]
-        memcpy(&self.v[0], start, n * sizeof(double))
-        memcpy(&self.c[0], start + width, width * sizeof(double))
-        memcpy(&self.s[0], start + 2 * width, width * sizeof(double))
+        memcpy(self.v, start, n * sizeof(double))
+        memcpy(self.c, start + width, width * sizeof(double))
+        memcpy(self.s, start + 2 * width, width * sizeof(double))
         memcpy(&self.P[0], start + 3 * width, n * self.room * sizeof(double))
         memcpy(&self.G[0], start + 3 * width + n * self.room, n * width * sizeof(double))
-        memcpy(&self.on[0], &self.bookmarked_on[0], n * sizeof(int))
+        memcpy(self.on, self.bookmarked_on, n * sizeof(int))
         self.n_on, self.changes, self.known = n, self.changes_bookmarked, True
         self.measure()
         return True
@@ -247,7 +253,7 @@ cdef class BlockScreen:
         """P = (χ_OO + diag(d − χ))⁻¹, both triangles."""
         cdef int i, p, q, info, n = self.n_on, room = self.room
         cdef double least = 1.0
-        cdef double *scale = &self.r[0]
+        cdef double *scale = self.r
         for p in range(n):
             i = self.on[p]
             self.P[p * room + p] = self.gram[i, i] + self.ridge * self.chi[i]
@@ -289,7 +295,7 @@ cdef class BlockScreen:
         dsymm("R", "L", &width, &n, &one, &self.P[0], &room, &self.cross[0], &width, &zero, &self.G[0], &width)
         for p in range(n):
             minus = -self.v[p]
-            daxpy(&width, &minus, &self.cross[p * width], &ONE, &self.c[0], &ONE)
+            daxpy(&width, &minus, &self.cross[p * width], &ONE, self.c, &ONE)
             for j in range(width):
                 self.s[j] -= self.cross[p * width + j] * self.G[p * width + j]
 
@@ -297,8 +303,8 @@ cdef class BlockScreen:
         """Select one more feature; False where it is almost a copy of the selected ones."""
         cdef int p, q, n = self.n_on, room = self.room, width = self.width
         cdef double s = self.s[i], c = self.c[i], factor
-        cdef double *r = &self.r[0]
-        cdef double *g = &self.work[0]
+        cdef double *r = self.r
+        cdef double *g = self.work
         if not s > ALMOST_A_COPY * self.chi[i]:
             return False
         self.left_of(i)
@@ -312,7 +318,7 @@ cdef class BlockScreen:
             self.v[p] += g[p] * c * factor
         self.P[n * room + n], self.v[n] = 1.0 / s, c / s
         times(width, 1.0 / s, r, &self.G[n * width])
-        shift(width, -c / s, -1.0 / s, r, &self.c[0], &self.s[0])
+        shift(width, -c / s, -1.0 / s, r, self.c, self.s)
         self.on[n], self.is_on[i] = i, True
         self.n_on += 1
         self.changes += 1
@@ -322,8 +328,8 @@ cdef class BlockScreen:
         """Drop the feature of a slot."""
         cdef int p, q, last = self.n_on - 1, room = self.room, width = self.width
         cdef double P_ii = self.P[slot * room + slot], v = self.v[slot], factor = -1.0 / P_ii
-        cdef double *g = &self.work[0]
-        cdef double *r = &self.r[0]
+        cdef double *g = self.work
+        cdef double *r = self.r
         memcpy(r, &self.G[slot * width], width * sizeof(double))
         for p in range(last + 1):
             g[p] = self.P[p * room + slot]
@@ -331,7 +337,7 @@ cdef class BlockScreen:
         add_square(last + 1, room, factor, g, &self.P[0])
         for p in range(last + 1):
             self.v[p] += g[p] * v * factor
-        shift(width, v / P_ii, 1.0 / P_ii, r, &self.c[0], &self.s[0])
+        shift(width, v / P_ii, 1.0 / P_ii, r, self.c, self.s)
         self.is_on[self.on[slot]] = False
         if slot < last:  # the last one takes its slot
             self.on[slot], self.v[slot] = self.on[last], self.v[last]
@@ -347,10 +353,10 @@ cdef class BlockScreen:
         """Let another feature take a slot: what ``leave`` and ``enter`` do, in one pass over G."""
         cdef int p, n = self.n_on, room = self.room, width = self.width
         cdef double per_P, v = self.v[slot], of_i, s, c
-        cdef double *lost = &self.lost[0]
-        cdef double *r = &self.r[0]
-        cdef double *g = &self.work[0]
-        cdef double *h = &self.more_work[0]
+        cdef double *lost = self.lost
+        cdef double *r = self.r
+        cdef double *g = self.work
+        cdef double *h = self.more_work
         memcpy(lost, &self.G[slot * width], width * sizeof(double))
         per_P, of_i = 1.0 / self.P[slot * room + slot], lost[i]
         s, c = self.s[i] + of_i * of_i * per_P, self.c[i] + v * per_P * of_i
@@ -368,7 +374,7 @@ cdef class BlockScreen:
             self.v[p] -= g[p] * v + h[p] * c
         self.P[slot * room + slot], self.v[slot] = 1.0 / s, c / s
         times(width, 1.0 / s, r, &self.G[slot * width])
-        shift_two(width, v * per_P, per_P, lost, -c / s, -1.0 / s, r, &self.c[0], &self.s[0])
+        shift_two(width, v * per_P, per_P, lost, -c / s, -1.0 / s, r, self.c, self.s)
         self.is_on[self.on[slot]], self.is_on[i], self.on[slot] = False, True, i
         self.changes += 2
         return True
@@ -387,7 +393,7 @@ cdef class BlockScreen:
 
     cdef void open(self, const unsigned char *closed) noexcept nogil:
         """Let features enter, but for some."""
-        open_features(self.width, LEFT * (1.0 + self.ridge), &self.chi[0], &self.s[0], closed, &self.open_s[0])
+        open_features(self.width, LEFT * (1.0 + self.ridge), &self.chi[0], self.s, closed, self.open_s)
 
     def w_after(self, int drop, int add):
         """w of every feature when a selected one is dropped, another added, or both (−1: none)."""
@@ -401,7 +407,7 @@ cdef class BlockScreen:
         cdef int p, slot = self.slot_of(drop), width = self.width
         cdef double slope = 0.0, own = 0.0, change = 0.0, s
         cdef const double *lost = NULL
-        memcpy(w, &self.c[0], width * sizeof(double))
+        memcpy(w, self.c, width * sizeof(double))
         if slot >= 0:
             slope, lost = self.slope[slot], &self.G[slot * width]
             add_to_rows(1, width, slope, &UNIT, lost, w)
@@ -411,9 +417,9 @@ cdef class BlockScreen:
             if slot >= 0:
                 own = lost[add] * self.inverse_P_ii[slot]
                 s += own * lost[add]
-                add_to_rows(1, width, own, &UNIT, lost, &self.r[0])
+                add_to_rows(1, width, own, &UNIT, lost, self.r)
             change = w[add] / s
-            add_to_rows(1, width, -change, &UNIT, &self.r[0], w)
+            add_to_rows(1, width, -change, &UNIT, self.r, w)
         divide_by_d(width, self.ridge, &self.chi[0], w)
         for p in range(self.n_on):
             if p != slot:
@@ -434,10 +440,10 @@ cdef class BlockScreen:
     cdef void left_of(self, int i) noexcept nogil:
         """r = χ_i less what the selected features explain of it."""
         cdef int p
-        memcpy(&self.r[0], &self.gram[i, 0], self.width * sizeof(double))
+        memcpy(self.r, &self.gram[i, 0], self.width * sizeof(double))
         for p in range(self.n_on):
             self.work[p] = self.gram[i, self.on[p]]
-        subtract_rows(self.n_on, self.width, &self.work[0], &self.G[0], &self.r[0])
+        subtract_rows(self.n_on, self.width, self.work, &self.G[0], self.r)
 
     cdef double energy(self, double explained) noexcept nogil:
         """The likelihood's part of the change of F, when so much more variance is explained."""
@@ -479,7 +485,7 @@ cdef class BlockScreen:
             if 0.5 * self.n_samples * self.loss[p] / (self.noise + self.loss[p]) + self.gamma[self.on[p]] < found.worst:
                 offer(found, self.energy(-self.loss[p]) + self.gamma[self.on[p]], self.on[p], -1)
         if adds and least_changes(
-            self.width, 0.5 * self.n_samples, self.noise, &self.gamma[0], &self.c[0], &self.open_s[0], &self.r[0]
+            self.width, 0.5 * self.n_samples, self.noise, self.gamma, self.c, self.open_s, self.r
         ) < found.worst:
             for j in range(self.width):
                 if self.r[j] < found.worst:
@@ -539,13 +545,13 @@ cdef class BlockScreen:
                 continue
             g, j = &self.G[p * width], -1
             if not gains(
-                width, self.loss[p] - found.worst, self.slope[p], self.inverse_P_ii[p], &self.c[0], &self.open_s[0], g
+                width, self.loss[p] - found.worst, self.slope[p], self.inverse_P_ii[p], self.c, self.open_s, g
             ):
                 continue
             while True:
                 j = next_gain(
-                    j + 1, width, self.loss[p] - found.worst, self.slope[p], self.inverse_P_ii[p], &self.c[0],
-                    &self.open_s[0], g,
+                    j + 1, width, self.loss[p] - found.worst, self.slope[p], self.inverse_P_ii[p], self.c,
+                    self.open_s, g,
                 )
                 if j == width:
                     break

@@ -8,7 +8,7 @@ try:
     from garrote._descent import BlockDescent
     from garrote._exchange import BlockScreen
     from garrote._fast import gibbs_sweep, pmf_sweep
-    from garrote._passes import column_moments, respond_to_columns
+    from garrote._passes import centre_columns, column_moments, respond_to_columns
 
     if find_spec("garrote._search") is None:  # it imports modules that import this one
         raise ImportError("the compiled search was not built")
@@ -18,7 +18,7 @@ except ImportError:
     BlockScreen = None  # type: ignore[assignment, misc]  # its plain twin is garrote.exchange.Screen
     column_moments = None  # type: ignore[assignment]  # its plain twin is in garrote.design.DenseDesign
     respond_to_columns = None  # type: ignore[assignment]  # its plain twin is garrote.background.Respond
-    from garrote._plain import gibbs_sweep, pmf_sweep
+    from garrote._plain import centre_columns, gibbs_sweep, pmf_sweep
 
     COMPILED = False
 
@@ -26,6 +26,7 @@ __all__ = [
     "COMPILED",
     "BlockDescent",
     "BlockScreen",
+    "centre_columns",
     "column_moments",
     "gibbs_sweep",
     "pmf_sweep",

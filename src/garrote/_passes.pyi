@@ -2,7 +2,10 @@ from typing import Any
 
 from garrote.arrays import Array
 
-def column_moments(X: Any, weights: Array, mean: Array, variance: Array) -> None: ...
+def column_moments(
+    X: Any, weights: Array, e: Array | None, mean: Array, variance: Array, products: Array | None
+) -> None: ...
+def centre_columns(columns: Array, mean: Array, scale: Array) -> None: ...
 def respond_to_columns(
     X: Any,
     r: Any,

@@ -14,8 +14,15 @@ cdef extern from "_vectors.h" nogil:
         const double *products, const double *x_mean, const double *chi, const unsigned char *inside,
         const double *own, const double *old, const double *prior, double *c, double *v, double *sums,
     )
-    void moments_single(int n, const float *x, const double *weights, double *mean, double *variance)
-    void moments_double(int n, const double *x, const double *weights, double *mean, double *variance)
+    void moments_single(
+        int n, const float *x, const double *weights, const double *e, double total, double *mean, double *variance,
+        double *product,
+    )
+    void moments_double(
+        int n, const double *x, const double *weights, const double *e, double total, double *mean, double *variance,
+        double *product,
+    )
+    void centre(int n, int n_columns, const double *mean, const double *scale, double *columns)
     void fetch_ahead(const void *from_, size_t size)
 
 ctypedef fused real:
@@ -30,15 +37,41 @@ cdef enum:
 cdef int SHORT = 32
 
 
-def column_moments(const real[::1, :] X, const double[::1] weights, double[::1] mean, double[::1] variance):
-    """Weighted mean and variance of each column."""
+def column_moments(
+    const real[::1, :] X,
+    const double[::1] weights,
+    const double[::1] e,
+    double[::1] mean,
+    double[::1] variance,
+    double[::1] products,
+):
+    """Weighted mean and variance of each column, and of the centred column the product with e, unless that is None."""
     cdef int i, n = <int>X.shape[0]
+    cdef const double *residual = NULL
+    cdef double total = 0.0, unused
+    if e is not None:
+        residual = &e[0]
+        for i in range(n):
+            total += e[i]
     with nogil:
         for i in range(<int>X.shape[1]):
             if real is float:
-                moments_single(n, &X[0, i], &weights[0], &mean[i], &variance[i])
+                moments_single(
+                    n, &X[0, i], &weights[0], residual, total, &mean[i], &variance[i],
+                    &unused if residual == NULL else &products[i],
+                )
             else:
-                moments_double(n, &X[0, i], &weights[0], &mean[i], &variance[i])
+                moments_double(
+                    n, &X[0, i], &weights[0], residual, total, &mean[i], &variance[i],
+                    &unused if residual == NULL else &products[i],
+                )
+
+
+def centre_columns(double[::1, :] columns, const double[::1] mean, const double[::1] scale):
+    """Columns less their means, each row times its scale, in place."""
+    if columns.shape[0] and columns.shape[1]:
+        with nogil:
+            centre(<int>columns.shape[0], <int>columns.shape[1], &mean[0], &scale[0], &columns[0, 0])
 
 
 def respond_to_columns(

@@ -42,6 +42,7 @@ cdef double UNDECIDED = search.UNDECIDED
 cdef int MANY_UNDECIDED = search.MANY_UNDECIDED
 cdef int SWEEPS = search.SWEEPS
 cdef int CASCADE = search.CASCADE
+cdef double BEHIND = search.BEHIND
 cdef int AVALANCHE = search.AVALANCHE
 cdef int HIGHEST = search.HIGHEST
 cdef int SWAPS = search.SWAPS
@@ -110,27 +111,39 @@ cdef class BlockSearch:
         double tol, lower, most_selected, n_samples, sigma2_y, ridge
         bint wide, cut
         int swaps_compared  # to find the best: where all features have the same prior, it explains most
-        const double[::1] grid
-        double[::1] odds, prior, start, start_w
-        unsigned char[::1] touched
-        double[:, ::1] state
-        double[::1] above, beyond, farther  # the last three states of a branch that is followed down
-        readonly double[::1] energy
-        double[::1] noise, residual
-        int[::1] branch, n_iter, n_factorizations
-        readonly int[::1] converged
-        int[::1] stamp, settled  # each point that is kept has a number
-        int[:, ::1] tried
+        const double[::1] grid, odds
+        double[::1] vectors  # the memory of the next six
+        double *prior
+        double *start
+        double *start_w
+        double *above  # the last three states of a branch that is followed down
+        double *beyond
+        double *farther
+        unsigned char[::1] flags  # the memory of the next two
+        unsigned char *touched
+        unsigned char *selection
+        object states, numbers, counts  # of the best points; the memory of what follows
+        double *state
+        double *energy
+        double *noise
+        double *residual
+        double *up
+        double *down
+        int *branch
+        int *n_iter
+        int *n_factorizations
+        int *converged
+        int *stamp  # each point that is kept has a number
+        int *settled
+        int *tried  # of the neighbours above and below
         int last_stamp
         unsigned long long[::1] seen  # a number for each selection that was looked at, and how often
         int[::1] looks
         int n_seen
-        unsigned char[::1] selection
         unsigned char[:, ::1] rungs, climbed
         double[::1] rung_energy
         double[:, ::1] rung_w
         int n_climbed
-        readonly double[::1] up, down
         readonly int size, end, total_iter, total_factorizations
         readonly bint overfitted
         readonly double n_selected, strong_mass, weak_mass  # of the first point that overfits
@@ -149,7 +162,7 @@ cdef class BlockSearch:
         double most_selected,
         bint wide,
     ):
-        cdef int n_gammas = len(grid), width = descent.width
+        cdef int n = len(grid), width = descent.width
         self.descent, self.screen, self.width = descent, screen, width
         self.grid, self.odds, self.ridge = grid, odds, ridge
         self.swaps_compared = 1 if (odds == odds[0]).all() else MOVES
@@ -157,49 +170,69 @@ cdef class BlockSearch:
         self.most_selected, self.wide = most_selected, wide
         self.n_samples, self.sigma2_y = descent.n_samples, descent.sigma2_y
         descent.model(ridge, beta)
-        self.prior, self.start, self.start_w = np.empty((3, width))
-        self.touched, self.selection = np.zeros((2, width), dtype=np.uint8)
-        self.state = np.empty((n_gammas, ROWS * width))
-        self.above, self.beyond, self.farther = np.empty((3, ROWS * width))
-        self.energy, self.noise, self.residual, self.up, self.down = np.zeros((5, n_gammas))
-        self.branch, self.n_iter, self.n_factorizations, self.converged, self.stamp, self.settled = np.zeros(
-            (6, n_gammas), dtype=np.intc
-        )
-        self.tried = np.zeros((n_gammas, 2), dtype=np.intc)
+        self.remember(n)
+        self.vectors, self.flags = np.empty((3 + 3 * ROWS) * width), np.zeros(2 * width, dtype=np.uint8)
+        self.prior, self.start, self.start_w = &self.vectors[0], &self.vectors[width], &self.vectors[2 * width]
+        self.above = self.start_w + width
+        self.beyond, self.farther = self.above + ROWS * width, self.above + 2 * ROWS * width
+        self.touched, self.selection = &self.flags[0], &self.flags[width]
         self.seen, self.looks, self.n_seen = np.empty(64, dtype=np.uint64), np.empty(64, dtype=np.intc), 0
+
+    cdef void remember(self, int n) except *:
+        """Memory for the best points at so many γ."""
+        self.states = np.empty((n, ROWS * self.width))
+        self.numbers, self.counts = np.zeros((5, n)), np.zeros((8, n), dtype=np.intc)
+        cdef double[:, ::1] states = self.states, numbers = self.numbers
+        cdef int[:, ::1] counts = self.counts
+        self.state = &states[0, 0]
+        self.energy, self.noise, self.residual = &numbers[0, 0], &numbers[1, 0], &numbers[2, 0]
+        self.up, self.down = &numbers[3, 0], &numbers[4, 0]
+        self.branch, self.n_iter, self.n_factorizations = &counts[0, 0], &counts[1, 0], &counts[2, 0]
+        self.converged, self.stamp, self.settled, self.tried = &counts[3, 0], &counts[4, 0], &counts[5, 0], &counts[6, 0]
+
+    def energies(self):
+        """F of the best points, of those on the way up and of those on the way down."""
+        return self.numbers[0, : self.size], self.numbers[3, : self.size], self.numbers[4, : self.size]
+
+    def ends(self):
+        """Which descents came to their ends."""
+        return self.counts[3, : self.size]
 
     def points(self):
         """Of every γ the state θ, m, w, v, goal, then noise, F, residual, branch, steps, evaluations, converged."""
-        cdef int n = self.size
+        energy, noise, residual = self.numbers[:3, : self.size].tolist()
+        branch, n_iter, n_factorizations, converged = self.counts[:4, : self.size].tolist()
         return zip(
-            np.array(self.state[:n]).reshape(n, ROWS, self.width),
-            np.asarray(self.noise).tolist(),
-            np.asarray(self.energy).tolist(),
-            np.asarray(self.residual).tolist(),
-            [BRANCHES[i] for i in self.branch[:n]],
-            np.asarray(self.n_iter).tolist(),
-            np.asarray(self.n_factorizations).tolist(),
-            [bool(i) for i in self.converged[:n]],
+            self.states[: self.size].copy().reshape(self.size, ROWS, self.width),
+            noise,
+            energy,
+            residual,
+            [BRANCHES[i] for i in branch],
+            n_iter,
+            n_factorizations,
+            map(bool, converged),
         )
 
     def columns(self, int n):
         """What is known of the first n points, without their θ, v and goals."""
-        state = np.asarray(self.state)[:n]
+        states = self.states[:n].reshape(n, ROWS, self.width)
+        energy, noise, residual = self.numbers[:3, :n].copy()
+        branch, n_iter, n_factorizations = self.counts[:3, :n].copy()
         return Columns(
-            state[:, M * self.width : (M + 1) * self.width].copy(),
-            state[:, W * self.width : (W + 1) * self.width].copy(),
-            np.array(self.noise[:n]),
-            np.array(self.energy[:n]),
-            np.array(self.residual[:n]),
-            [BRANCHES[i] for i in self.branch[:n]],
-            np.array(self.n_iter[:n]),
-            np.array(self.n_factorizations[:n]),
+            states[:, M].copy(),
+            states[:, W].copy(),
+            noise,
+            energy,
+            residual,
+            [BRANCHES[i] for i in branch.tolist()],
+            n_iter,
+            n_factorizations,
         )
 
     # ---- points --------------------------------------------------------------------------------------------
 
     cdef const double *row(self, int k, int which) noexcept nogil:
-        return &self.state[k, which * self.width]
+        return self.state + (<size_t>k * ROWS + which) * self.width
 
     cdef int descend(self, int k, const double *theta, int branch, const double *w) except -1 nogil:
         """Solve at the k-th γ from θ and w."""
@@ -217,7 +250,7 @@ cdef class BlockSearch:
         The best point at the k-th γ is to be beaten; on the way down it is enough not to come to it.
         """
         self.set_prior(self.grid[k])
-        memcpy(&self.descent.gamma[0], &self.prior[0], self.width * sizeof(double))
+        memcpy(self.descent.gamma, self.prior, self.width * sizeof(double))
         self.descent.rival, self.descent.rival_energy, self.descent.to_beat = NULL, INFINITY, branch > DOWN
         if branch != UP:
             self.descent.rival, self.descent.rival_energy = self.row(k, M), self.energy[k] - self.lower
@@ -233,7 +266,7 @@ cdef class BlockSearch:
 
     cdef void store(self, int k, int branch) noexcept nogil:
         """The descent's end as the best point at the k-th γ."""
-        memcpy(&self.state[k, 0], &self.descent.theta[0], ROWS * self.width * sizeof(double))
+        memcpy(self.state + <size_t>k * ROWS * self.width, self.descent.theta, ROWS * self.width * sizeof(double))
         self.energy[k], self.noise[k] = self.found_energy(), self.descent.noise[self.descent.at]
         self.residual[k], self.branch[k] = self.descent.residual[self.descent.at], branch
         self.n_iter[k], self.n_factorizations[k] = self.descent.n_iter, self.descent.n_factorizations
@@ -256,8 +289,8 @@ cdef class BlockSearch:
         cdef double strong, weak
         if self.most_selected == INFINITY:
             return False
-        selected = count_above(self.width, 0.5, &self.descent.m[0])
-        masses(self.width, &self.descent.m[0], &weak, &strong)
+        selected = count_above(self.width, 0.5, self.descent.m)
+        masses(self.width, self.descent.m, &weak, &strong)
         if not self.overfitted:
             self.n_selected, self.strong_mass, self.weak_mass = selected, strong, weak
         return selected > self.most_selected or weak > fmax(strong, DIFFUSE * self.n_samples)
@@ -286,8 +319,8 @@ cdef class BlockSearch:
         cdef double first, second = 0.0, shift, gamma = self.grid[k + step]
         cdef int width = self.width
         if far == NULL or not self.same_branch(near, far):
-            memcpy(&self.start[0], near, width * sizeof(double))
-            memcpy(&self.start_w[0], near + W * width, width * sizeof(double))
+            memcpy(self.start, near, width * sizeof(double))
+            memcpy(self.start_w, near + W * width, width * sizeof(double))
             return
         if farther == NULL or not self.same_selection(near, far) or not self.same_selection(far, farther):
             farther = far
@@ -295,9 +328,9 @@ cdef class BlockSearch:
         shift = self.grid[k] - gamma - first * (gamma - self.grid[k + 2 * step])
         if second != 0.0:
             shift -= second * (self.grid[k + 2 * step] - self.grid[k + 3 * step])
-        extrapolate(width, first, second, shift, FORESIGHT, near, far, farther, &self.start[0])
+        extrapolate(width, first, second, shift, FORESIGHT, near, far, farther, self.start)
         extrapolate(
-            width, first, second, 0.0, INFINITY, near + W * width, far + W * width, farther + W * width, &self.start_w[0]
+            width, first, second, 0.0, INFINITY, near + W * width, far + W * width, farther + W * width, self.start_w
         )
 
     cdef void weigh(self, int k, int step, bint quadratic, double *first, double *second) noexcept nogil:
@@ -329,10 +362,10 @@ cdef class BlockSearch:
             self.set_prior(self.grid[0])
             for k in range(<int>self.grid.shape[0]):
                 if k == 0:
-                    self.anneal(k, &self.prior[0], NULL)
+                    self.anneal(k, self.prior, NULL)
                 elif k > 1 and self.same_branch(self.row(k - 1, THETA), self.row(k - 2, THETA)):
                     self.foresee(k, -1, self.row(k - 1, THETA), self.row(k - 2, THETA), self.row(k - 3, THETA) if k > 2 else NULL)
-                    self.anneal(k, &self.start[0], &self.start_w[0])
+                    self.anneal(k, self.start, self.start_w)
                 else:
                     self.anneal(k, self.row(k - 1, GOAL), self.row(k - 1, W))
                 self.overfitted = self.overfitted or self.overfits()
@@ -350,11 +383,11 @@ cdef class BlockSearch:
         if not far or self.additions_mean_something(self.grid[k]):
             return self.descend(k, theta, UP, w)
         self.descend_to(selected + CASCADE, k, theta, UP, w)
-        if not self.descent.converged and count_above(self.width, 0.0, &self.descent.theta[0]) > selected + CASCADE:
+        if not self.descent.converged and count_above(self.width, 0.0, self.descent.theta) > selected + CASCADE:
             if not self.falls_without_end():
-                memcpy(&self.start[0], &self.descent.theta[0], self.width * sizeof(double))
-                memcpy(&self.start_w[0], &self.descent.w[0], self.width * sizeof(double))
-                return self.descend(k, &self.start[0], UP, &self.start_w[0])
+                memcpy(self.start, self.descent.theta, self.width * sizeof(double))
+                memcpy(self.start_w, self.descent.w, self.width * sizeof(double))
+                return self.descend(k, self.start, UP, self.start_w)
         return 0
 
     cdef bint falls_without_end(self) except -1 nogil:
@@ -383,27 +416,27 @@ cdef class BlockSearch:
                 if not following:
                     if self.same_selection(self.row(k + 1, THETA), self.row(k, THETA)):
                         continue
-                    memcpy(&self.above[0], self.row(k + 1, THETA), size)
+                    memcpy(self.above, self.row(k + 1, THETA), size)
                     if k + 2 < self.end:
-                        memcpy(&self.beyond[0], self.row(k + 2, THETA), size)
+                        memcpy(self.beyond, self.row(k + 2, THETA), size)
                     if k + 3 < self.end:
-                        memcpy(&self.farther[0], self.row(k + 3, THETA), size)
+                        memcpy(self.farther, self.row(k + 3, THETA), size)
                 self.foresee(
                     k,
                     1,
-                    &self.above[0],
-                    &self.beyond[0] if k + 2 < self.end else NULL,
-                    &self.farther[0] if k + 3 < self.end else NULL,
+                    self.above,
+                    self.beyond if k + 2 < self.end else NULL,
+                    self.farther if k + 3 < self.end else NULL,
                 )
-                self.descend(k, &self.start[0], DOWN, &self.start_w[0])
+                self.descend(k, self.start, DOWN, self.start_w)
                 following = False
                 if not self.descent.converged:
                     continue
                 self.down[k] = self.found_energy()
-                following = not fabs(self.down[k] - self.up[k]) < self.lower
-                memcpy(&self.farther[0], &self.beyond[0], size)
-                memcpy(&self.beyond[0], &self.above[0], size)
-                memcpy(&self.above[0], &self.descent.theta[0], size)
+                following = not fabs(self.down[k] - self.up[k]) < self.lower and self.down[k] < self.energy[k] + BEHIND
+                memcpy(self.farther, self.beyond, size)
+                memcpy(self.beyond, self.above, size)
+                memcpy(self.above, self.descent.theta, size)
                 self.keep(k, DOWN)
 
     # ---- part 3: climb -------------------------------------------------------------------------------------
@@ -470,7 +503,7 @@ cdef class BlockSearch:
         cdef int i
         for i in range(self.width):
             self.start[i] = CERTAIN if self.selection[i] else -CERTAIN
-        return self.look(&self.start[0])
+        return self.look(self.start)
 
     cdef int move_selection(self, int drop, int add) except -1 nogil:
         """Make a move from the selection that was looked at last, and look at the one after it."""
@@ -482,7 +515,7 @@ cdef class BlockSearch:
 
     cdef int look(self, const double *theta) except -1 nogil:
         """Screen every move from θ."""
-        return self.inverted(self.screen.look_at(theta, &self.prior[0], self.ridge))
+        return self.inverted(self.screen.look_at(theta, self.prior, self.ridge))
 
     cdef int inverted(self, bint known) except -1 nogil:
         if not known:
@@ -498,26 +531,26 @@ cdef class BlockSearch:
                 value -= self.odds[i]
         if value < self.rung_energy[size]:
             self.rung_energy[size] = value
-            memcpy(&self.rungs[size, 0], &self.selection[0], self.width)
+            memcpy(&self.rungs[size, 0], self.selection, self.width)
             self.screen.find_w_after(-1, -1, &self.rung_w[size, 0])
         if remember:
-            memcpy(&self.climbed[self.n_climbed, 0], &self.selection[0], self.width)
+            memcpy(&self.climbed[self.n_climbed, 0], self.selection, self.width)
             self.n_climbed += 1
 
     cdef bint is_remembered(self) noexcept nogil:
         cdef int p
         for p in range(self.n_climbed):
-            if memcmp(&self.climbed[p, 0], &self.selection[0], self.width) == 0:
+            if memcmp(&self.climbed[p, 0], self.selection, self.width) == 0:
                 return True
         return False
 
     cdef void select_best_pair(self) noexcept nogil:
         """The two features with the lowest F, as garrote.ladder.best_pair."""
         cdef int i, j, n = self.width, first = 0, second = 1
-        cdef double *scale = &self.start[0]
-        cdef double *z = &self.start_w[0]
-        cdef double *against = &self.prior[0]
-        cdef double *noise = &self.above[0]  # no branch is followed any more
+        cdef double *scale = self.start
+        cdef double *z = self.start_w
+        cdef double *against = self.prior
+        cdef double *noise = self.above  # no branch is followed any more
         cdef double least, lowest = INFINITY, most = -INFINITY
         for i in range(n):
             scale[i] = 1.0 / sqrt(self.screen.chi[i] * (1.0 + self.ridge))
@@ -536,7 +569,7 @@ cdef class BlockSearch:
                     j += 1
                 lowest, first, second = least, i, j
         self.set_prior(0.0)
-        memset(&self.selection[0], 0, n)
+        memset(self.selection, 0, n)
         self.selection[first] = self.selection[second] = True
 
     cdef int try_rungs(self, int highest) except -1 nogil:
@@ -554,9 +587,9 @@ cdef class BlockSearch:
                 self.start[i] = CERTAIN if self.rungs[best, i] else self.prior[i]
             if k and self.is_rung(best, k - 1):  # the rung was tried there, and its solution is near by
                 self.foresee(k, -1, self.best_at(k - 1), self.best_at(k - 2), self.best_at(k - 3))
-                self.descend(k, &self.start[0], EXCHANGE, &self.start_w[0])
+                self.descend(k, self.start, EXCHANGE, self.start_w)
             else:
-                self.descend(k, &self.start[0], EXCHANGE, &self.rung_w[best, 0])
+                self.descend(k, self.start, EXCHANGE, &self.rung_w[best, 0])
             if self.descent.noise[self.descent.at] >= INTERPOLATED * self.sigma2_y:
                 self.keep(k, EXCHANGE)
         return 0
@@ -590,13 +623,13 @@ cdef class BlockSearch:
         cdef int step = neighbour - k
         if not 0 <= neighbour < self.end:
             return False
-        if self.tried[k, side] == self.stamp[neighbour]:
+        if self.tried[2 * k + side] == self.stamp[neighbour]:
             return False
         if self.same_selection(self.row(k, THETA), self.row(neighbour, THETA)):
             return False
-        self.tried[k, side] = self.stamp[neighbour]
+        self.tried[2 * k + side] = self.stamp[neighbour]
         self.foresee(k, step, self.best_at(neighbour), self.best_at(neighbour + step), self.best_at(neighbour + 2 * step))
-        self.descend(k, &self.start[0], NEIGHBOUR, &self.start_w[0])
+        self.descend(k, self.start, NEIGHBOUR, self.start_w)
         return self.keep(k, NEIGHBOUR)
 
     cdef bint try_exchange(self, int k) except -1 nogil:
@@ -638,9 +671,9 @@ cdef class BlockSearch:
         for p in range(found.size):
             slack = SLACK if found.drop[p] >= 0 else SLACK_OF_ADDITIONS
             if found.value[p] < slack and (self.is_decided(k, found.drop[p]) or self.is_decided(k, found.add[p])):
-                memcpy(&self.start[0], self.row(k, THETA), self.width * sizeof(double))
+                memcpy(self.start, self.row(k, THETA), self.width * sizeof(double))
                 self.switch(found.drop[p], found.add[p])
-                self.screen.find_w_after(found.drop[p], found.add[p], &self.start_w[0])
+                self.screen.find_w_after(found.drop[p], found.add[p], self.start_w)
                 if self.try_start(k):
                     return True
         return swaps and self.try_chains(k, &found)
@@ -661,7 +694,7 @@ cdef class BlockSearch:
             self.start[add] = SWITCHED
 
     cdef bint try_start(self, int k) except -1 nogil:
-        self.descend(k, &self.start[0], EXCHANGE, &self.start_w[0])
+        self.descend(k, self.start, EXCHANGE, self.start_w)
         return self.keep(k, EXCHANGE)
 
     cdef bint try_chains(self, int k, const Best *found) except -1 nogil:
@@ -682,8 +715,8 @@ cdef class BlockSearch:
         cdef int depth
         cdef Best found
         cdef bint adds = self.additions_mean_something(self.grid[k])
-        memset(&self.touched[0], 0, self.width)
-        memcpy(&self.start[0], self.row(k, THETA), self.width * sizeof(double))
+        memset(self.touched, 0, self.width)
+        memcpy(self.start, self.row(k, THETA), self.width * sizeof(double))
         self.set_prior(self.grid[k])
         for depth in range(1, DEPTH):
             if total > UPHILL:
@@ -693,12 +726,12 @@ cdef class BlockSearch:
             self.touch(add)
             self.inverted(self.screen.make(drop, add))
             if not self.screen.find_link(
-                &found, self.swaps_compared, adds, &self.touched[0], UPHILL - total, self.explained_by(UPHILL - total)
+                &found, self.swaps_compared, adds, self.touched, UPHILL - total, self.explained_by(UPHILL - total)
             ):
                 return False
             total, drop, add = total + found.value[0], found.drop[0], found.add[0]
             if total < SLACK:
-                self.screen.find_w_after(drop, add, &self.start_w[0])
+                self.screen.find_w_after(drop, add, self.start_w)
                 self.switch(drop, add)
                 if self.try_start(k):
                     return True

@@ -347,12 +347,14 @@ EACH_PROCESSOR static void fixed_point_step(
     }
 }
 
-/* The weighted mean and variance of x; the second look removes the rounding of a large mean. */
+/* The weighted mean and variance of x, and what is left of its product with e where the mean is removed; the second look
+   removes the rounding of a large mean. `total` is the sum of e, which may be NULL. */
 #define MOMENTS(NAME, REAL)                                                                                               \
     EACH_PROCESSOR static void NAME(                                                                                      \
-        int n, const REAL *restrict x, const double *restrict weights, double *mean, double *variance)                    \
+        int n, const REAL *restrict x, const double *restrict weights, const double *restrict e, double total,            \
+        double *mean, double *variance, double *product)                                                                  \
     {                                                                                                                     \
-        double sum = 0.0, rest = 0.0, squares = 0.0;                                                                      \
+        double sum = 0.0, rest = 0.0, squares = 0.0, along = 0.0;                                                         \
         _Pragma("omp simd reduction(+ : sum)") for (int i = 0; i < n; i++) sum += weights[i] * x[i];                      \
         _Pragma("omp simd reduction(+ : rest, squares)") for (int i = 0; i < n; i++)                                      \
         {                                                                                                                 \
@@ -362,9 +364,22 @@ EACH_PROCESSOR static void fixed_point_step(
         }                                                                                                                 \
         *mean = sum + rest;                                                                                               \
         *variance = squares - rest * rest;                                                                                \
+        if (!e)                                                                                                           \
+            return;                                                                                                       \
+        _Pragma("omp simd reduction(+ : along)") for (int i = 0; i < n; i++) along += e[i] * (x[i] - sum);                \
+        *product = along - rest * total;                                                                                  \
     }
 MOMENTS(moments_single, float)
 MOMENTS(moments_double, double)
+
+/* Columns of n rows, less their means, times the scale of each row. */
+EACH_PROCESSOR static void centre(
+    int n, int n_columns, const double *restrict mean, const double *restrict scale, double *restrict columns)
+{
+    for (int j = 0; j < n_columns; j++)
+        for (int i = 0; i < n; i++)
+            columns[(size_t)j * n + i] = (columns[(size_t)j * n + i] - mean[j]) * scale[i];
+}
 
 /* What features outside the working set do in response to a residual, of which products are their inner products: c, centred
    and adjusted, and v = m w, but zero for those inside and those with an inclusion above entry. Adds to the sums of

@@ -65,6 +65,10 @@ class Design(ABC):
     def moments(self, weights: Array) -> tuple[Array, Array]:
         """Weighted mean and variance of each column; weights sum to one."""
 
+    def first_look(self, weights: Array, e: Array | None) -> tuple[Array, Array, Array | None]:
+        """These moments, and the centred columns' products with e where they take no other pass."""
+        return (*self.moments(weights), None)
+
     @abstractmethod
     def take(self, rows: Index | slice) -> Design:
         """The design of some of the samples."""
@@ -149,29 +153,38 @@ class DenseDesign(Design):
         return out if size == 1.0 else out * size
 
     def columns(self, features: Index) -> Array:
+        if len(features) == self.shape[1] and (features[:-1] < features[1:]).all():  # all of them: nothing to gather
+            return np.array(self.X, dtype=np.float64, order="F")
         return np.asfortranarray(self.X[:, features], dtype=np.float64)
 
     def part(self, rows: Index, features: Index) -> Array:
         return np.asfortranarray(self.X[np.ix_(rows, features)], dtype=np.float64)
 
     def moments(self, weights: Array) -> tuple[Array, Array]:
-        mean, variance = np.empty(self.shape[1]), np.empty(self.shape[1])
+        return self.first_look(weights, None)[:2]
+
+    def first_look(self, weights: Array, e: Array | None) -> tuple[Array, Array, Array | None]:
+        mean, variance = np.empty((2, self.shape[1]))
+        products = None if e is None else np.empty(self.shape[1])
 
         def one_slab(part: slice) -> None:
+            its_products = None if products is None else products[part]
             if COMPILED and self.by_columns:
-                column_moments(self.X[:, part], weights, mean[part], variance[part])
+                column_moments(self.X[:, part], weights, e, mean[part], variance[part], its_products)
                 return
             slab = np.asarray(self.X[:, part], dtype=np.float64)
-            with np.errstate(over="ignore", invalid="ignore"):  # the problem refuses variances that are not finite
+            with np.errstate(over="ignore", invalid="ignore"):  # the problem refuses what is not finite
                 first = weights @ slab
                 centred = slab - first
                 rest = weights @ centred  # the second look removes the rounding of a large mean
                 mean[part] = first + rest
                 centred -= rest
+                if its_products is not None:
+                    np.matmul(e, centred, out=its_products)
                 variance[part] = weights @ np.square(centred, out=centred)
 
         over_threads(one_slab, column_slabs(self.shape, slabs.CACHED_ELEMENTS))
-        return mean, variance
+        return mean, variance, products
 
     def dot(self, features: Index, v: Array) -> Array:
         if not self.floating or len(features) < self.shape[1] // 16:

@@ -9,7 +9,6 @@ from typing import Any, overload
 
 import numpy as np
 from scipy import sparse
-from scipy.special import logit
 
 from garrote.arrays import Array
 from garrote.checks import check_count, check_gammas, check_number
@@ -30,9 +29,9 @@ class Path(Sequence[Solution]):
 
     solutions: Solutions
     free_energy_up: Array  #: F of the annealed solutions, γ ascending
-    free_energy_down: (
-        Array  #: F of the solutions followed downwards from the far end; where it differs, F has several minima
-    )
+    #: F of the solutions followed downwards from the jumps, until they merge with the others or lie 10 nats above the lowest
+    #: F; where it differs, F has several minima
+    free_energy_down: Array
     stopped: str  #: why the default grid ended before γ_max, or ""
     n_passes: int  #: passes over X while the path was traced
     n_factorizations: int  #: evaluations of F: factorisations, or as much by conjugate gradients
@@ -138,14 +137,14 @@ def gamma_min(problem: Problem, prior_log_odds: Array | None = None, epsilon: fl
 
     Eq. (gamma_min) prints b_i² χ_ii, which is the same only when χ_ii = 1.
     """
-    use = problem.varying
+    use, at_epsilon = problem.varying, math.log(epsilon / (1.0 - epsilon))
     if not len(use) or problem.sigma2_y == 0.0:
-        return float(logit(epsilon))
+        return at_epsilon
     correlation = problem.b[use] / np.sqrt(problem.chi[use]) / math.sqrt(problem.sigma2_y)  # b² may overflow
     evidence = 0.5 * problem.n_samples * correlation**2
     if prior_log_odds is not None:
         evidence = evidence + prior_log_odds[use]
-    return float(logit(epsilon) - evidence.max())
+    return at_epsilon - float(evidence.max())
 
 
 def default_gammas(problem: Problem, n_gammas: Any, prior_log_odds: Array | None = None) -> Array:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from garrote._loops import centre_columns
 from garrote.arrays import Array, Index
 from garrote.block import Block
 from garrote.checks import check_inputs, check_outputs, check_prior_log_odds, check_weights
@@ -28,7 +29,7 @@ from garrote.slabs import feature_slabs, row_slabs
 from garrote.units import Units, in_units
 
 #: A column whose standard deviation is below this fraction of its mean is constant up to rounding.
-CONSTANT_SPREAD = 16 * np.finfo(np.float64).eps
+CONSTANT_SPREAD = 16 * float(np.finfo(np.float64).eps)
 
 #: A standard deviation below this is zero: its square is not a normal number.
 LEAST_SPREAD = 1e-153
@@ -39,6 +40,10 @@ SINGLE_SCALE, SINGLE_MEAN = 2.0**30, 1e3
 
 def varying(mean: Array, variance: Array) -> Index:
     """The columns that are not constant, up to rounding."""
+    if len(mean):
+        bound = max(CONSTANT_SPREAD * float(max(mean.max(), -mean.min())), LEAST_SPREAD)
+        if variance.min() > bound * bound:
+            return np.arange(len(mean))  # all of them, as a rule
     found = np.empty(len(mean), dtype=bool)
     for part in feature_slabs(len(mean)):
         found[part] = np.sqrt(variance[part]) > np.maximum(CONSTANT_SPREAD * np.abs(mean[part]), LEAST_SPREAD)
@@ -158,8 +163,9 @@ class Samples(Problem):
             self.n_samples = float(weights.sum())
             self.weights = weights / self.n_samples
         self.root_weights = np.sqrt(self.weights)
+        self._set_outputs(y)
         self.n_passes = 1
-        mean, variance = self.design.moments(self.weights)
+        mean, variance, products = self.design.first_look(self.weights, self.weights * self.y if fit_intercept else None)
         np.maximum(variance, 0.0, out=variance)  # rounding
         square = variance if fit_intercept else second_moment(mean, variance)
         if not np.isfinite(square).all():
@@ -167,35 +173,37 @@ class Samples(Problem):
             raise ValueError(
                 f"X has values in column {j} whose squares overflow; divide that column by a power of ten."
             )
-        self.varying = varying(mean, variance)
         in_double = self.design.in_double()
         if in_double is not self.design and beyond_single(mean, variance):
             self.design = in_double
-        if fit_intercept:
-            self.x_mean, self.chi = mean, variance
-            self.y_mean = float(self.weights @ y)
-            self.y_mean += float(self.weights @ (y - self.y_mean))
-        else:
-            self.x_mean, self.chi = np.zeros_like(mean), square
-            self.y_mean = 0.0
-            self.varying = varying(self.x_mean, square)
-        self.y: Array = np.asarray(y - self.y_mean, dtype=np.float64)
-        with np.errstate(over="ignore"):
-            self.sigma2_y = float(self.weights @ self.y**2)
-        if not np.isfinite(self.sigma2_y):
-            raise ValueError("y has values whose squares overflow; divide it by a power of ten.")
-        if not varies(self.y_mean, self.sigma2_y):  # y is constant: nothing to explain
-            self.y, self.sigma2_y = np.zeros(len(y)), 0.0
+        self.x_mean, self.chi = (mean, variance) if fit_intercept else (np.zeros_like(mean), square)
+        self.varying = varying(self.x_mean, self.chi)
         self.projection: Projection | None = None
         if unpenalized is not None and len(unpenalized):
             self._project(unpenalized)
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.b = self.correlations(self.root_target)
+        if products is None or self.projection is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                products = self.correlations(self.root_target)
+        self.b: Array = products
         if not np.isfinite(self.b).all():
             j = int(np.flatnonzero(~np.isfinite(self.b))[0])
             raise ValueError(
                 f"X has values in column {j} whose products with y overflow; divide that column or y by a power of ten."
             )
+
+    def _set_outputs(self, y: Array) -> None:
+        """y, less its mean if there is an intercept, and what is known of it."""
+        self.y_mean = 0.0
+        if self.fit_intercept:
+            self.y_mean = float(self.weights @ y)
+            self.y_mean += float(self.weights @ (y - self.y_mean))
+        self.y: Array = np.asarray(y - self.y_mean, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            self.sigma2_y = float(self.weights @ self.y**2)
+        if not math.isfinite(self.sigma2_y):
+            raise ValueError("y has values whose squares overflow; divide it by a power of ten.")
+        if not varies(self.y_mean, self.sigma2_y):  # y is constant: nothing to explain
+            self.y, self.sigma2_y = np.zeros(len(y)), 0.0
 
     def _project(self, unpenalized: Index) -> None:
         """Profile the coefficients of some features out of everything that is known of the others."""
@@ -268,8 +276,7 @@ class Samples(Problem):
     def roots(self, features: Index, rows: slice = slice(None)) -> Array:
         """Centred columns times √weight: rootᵀroot = χ."""
         columns = (self.design if rows == slice(None) else self.design.take(rows)).columns(features)
-        columns -= self.x_mean[features]
-        columns *= self.root_weights[rows][:, None]
+        centre_columns(columns, self.x_mean[features], self.root_weights[rows])
         if self.projection is not None:
             columns -= self.projection.basis[rows] @ self.projection.coordinates[features].T
         return columns
@@ -291,7 +298,7 @@ class Samples(Problem):
         return np.asfortranarray(r[:width, :width]), r[:width, width].copy(), float(r[width, width] ** 2)
 
     def block(self, features: Index, *, shorten: bool = True) -> Block:
-        if shorten and np.array_equal(features, self.varying):
+        if shorten and (features is self.varying or np.array_equal(features, self.varying)):
             return self._whole_block.copy()  # for its kernel is not to be shared
         return self._block(features, shorten)
 
@@ -308,7 +315,7 @@ class Samples(Problem):
         gram = root.T @ root
         return Block(
             features,
-            np.ascontiguousarray(gram.diagonal()),
+            gram.diagonal().copy(),
             gram,
             root.T @ target,
             self.sigma2_y,
