@@ -61,7 +61,6 @@ cdef extern from "_vectors.h" nogil:
     void change_w(int n, double ridge, const double *per_chi, const double *change, double *w)
     void go(int n, double length, const double *start, const double *step, double *out)
     int count_above(int n, double bound, const double *x)
-    void subtract_product(int rows, int n, const double *A, const double *x, const double *b, double *out)
     double product_with_sum(int n, const double *x, const double *y, const double *z)
     double largest_slope(int n, double ridge, double kappa, const double *chi, const double *m, const double *w)
     double finish_point(
@@ -72,6 +71,9 @@ cdef extern from "_vectors.h" nogil:
         int n, double ridge, double kappa, double theta_max, const double *chi, const double *per_chi,
         const double *gamma, const double *theta, const double *w, const double *R, double *step,
     )
+
+cdef extern from "_levels.h" nogil:
+    void subtract_product(int rows, int n, const double *A, const double *x, const double *b, double *out)
 
 cdef extern from "_single.h" nogil:
     int count_alike(int n, double bound, double slope, const double *slopes, const float *row)

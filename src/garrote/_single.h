@@ -22,85 +22,6 @@ INLINE float *aligned(float *x)
     return (float *)(((uintptr_t)x + 63) / 64 * 64);
 }
 
-#if defined(__GNUC__)
-typedef float Lanes __attribute__((vector_size(4 * LANES), may_alias, aligned(4)));
-#define LOAD(from) (*(const Lanes *)(from))
-#define STORE(to, value) (*(Lanes *)(to) = (value))
-#else
-typedef struct { float of[LANES]; } Lanes;
-#endif
-
-/* The p-th row of A, or of those that are chosen. */
-INLINE const float *row_of(const float *A, int stride, const int *chosen, int p)
-{
-    return A + (size_t)(chosen ? chosen[p] : p) * stride;
-}
-
-/* out = the sum of rows of A, each times its x, in `wide` vector registers of columns. Two rows at a time where there are few
-   registers, so that the processor need not wait for one sum to begin the next. `order` is 1, or -1 to begin with the last
-   row: of what does not fit into the first cache, some is there still where the product before it ended. */
-#if defined(__GNUC__)
-INLINE void sum_panel(
-    const int wide, int n, int stride, int order, const int *restrict chosen, const float *restrict A,
-    const float *restrict x, float *restrict out)
-{
-    Lanes even[8], odd[8];
-    int p = order > 0 ? 0 : n - 1, left = n;
-    for (int k = 0; k < wide; k++)
-        even[k] = odd[k] = (Lanes){0};
-    for (; wide <= 4 && left >= 2; left -= 2, p += 2 * order) {
-        const float *a = row_of(A, stride, chosen, p), *b = row_of(A, stride, chosen, p + order);
-        for (int k = 0; k < wide; k++) {
-            even[k] += LOAD(a + k * LANES) * x[p];
-            odd[k] += LOAD(b + k * LANES) * x[p + order];
-        }
-    }
-    for (; left > 0; left--, p += order) {
-        const float *a = row_of(A, stride, chosen, p);
-        for (int k = 0; k < wide; k++)
-            even[k] += LOAD(a + k * LANES) * x[p];
-    }
-    for (int k = 0; k < wide; k++)
-        STORE(out + k * LANES, even[k] + odd[k]);
-}
-#else
-INLINE void sum_panel(
-    const int wide, int n, int stride, int order, const int *restrict chosen, const float *restrict A,
-    const float *restrict x, float *restrict out)
-{
-    memset(out, 0, wide * sizeof(Lanes));
-    for (int p = 0; p < n; p++) {
-        const float *a = row_of(A, stride, chosen, p);
-        for (int i = 0; i < wide * LANES; i++)
-            out[i] += a[i] * x[p];
-    }
-}
-#endif
-
-/* out = the sum of n rows of a matrix, all or those chosen, each times its x; in panels of columns about as wide as each
-   other. */
-EACH_PROCESSOR static void sum_rows(
-    int columns, int n, int stride, int order, const int *restrict chosen, const float *restrict A,
-    const float *restrict x, float *restrict out)
-{
-    for (int registers = columns / LANES, panels = (registers + 7) / 8; panels > 0; panels--) {
-        int wide = (registers + panels - 1) / panels;
-        switch (wide) {
-        case 1: sum_panel(1, n, stride, order, chosen, A, x, out); break;
-        case 2: sum_panel(2, n, stride, order, chosen, A, x, out); break;
-        case 3: sum_panel(3, n, stride, order, chosen, A, x, out); break;
-        case 4: sum_panel(4, n, stride, order, chosen, A, x, out); break;
-        case 5: sum_panel(5, n, stride, order, chosen, A, x, out); break;
-        case 6: sum_panel(6, n, stride, order, chosen, A, x, out); break;
-        case 7: sum_panel(7, n, stride, order, chosen, A, x, out); break;
-        case 8: sum_panel(8, n, stride, order, chosen, A, x, out); break;
-        }
-        registers -= wide;
-        A += wide * LANES;
-        out += wide * LANES;
-    }
-}
-
 /* out = the products of n rows of A with x, four at a time. */
 EACH_PROCESSOR static void dot_rows(
     int columns, int n, int stride, int order, const float *restrict A, const float *restrict x, float *restrict out)
@@ -108,8 +29,8 @@ EACH_PROCESSOR static void dot_rows(
     int p = order > 0 ? 0 : n - 1, left = n;
     columns = columns / LANES * LANES;
     for (; left >= 4; left -= 4, p += 4 * order) {
-        const float *restrict a = row_of(A, stride, NULL, p), *restrict b = row_of(A, stride, NULL, p + order);
-        const float *restrict c = row_of(A, stride, NULL, p + 2 * order), *restrict d = row_of(A, stride, NULL, p + 3 * order);
+        const float *restrict a = A + (size_t)p * stride, *restrict b = A + (size_t)(p + order) * stride;
+        const float *restrict c = A + (size_t)(p + 2 * order) * stride, *restrict d = A + (size_t)(p + 3 * order) * stride;
         float of_a = 0.0f, of_b = 0.0f, of_c = 0.0f, of_d = 0.0f;
 #pragma omp simd reduction(+ : of_a, of_b, of_c, of_d)
         for (int k = 0; k < columns; k++) {
@@ -124,7 +45,7 @@ EACH_PROCESSOR static void dot_rows(
         out[p + 3 * order] = of_d;
     }
     for (; left > 0; left--, p += order) {
-        const float *restrict a = row_of(A, stride, NULL, p);
+        const float *restrict a = A + (size_t)p * stride;
         float of_a = 0.0f;
 #pragma omp simd reduction(+ : of_a)
         for (int k = 0; k < columns; k++)

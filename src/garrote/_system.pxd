@@ -3,7 +3,7 @@
 
 cimport cython
 
-cdef extern from "_gradients.h" nogil:
+cdef extern from "_levels.h" nogil:
     ctypedef struct Gradients:
         int n, filled, stride, order
         const float *C

@@ -14,16 +14,16 @@ from scipy.linalg.cython_blas cimport sgemv
 
 import numpy as np
 
-cdef extern from "_gradients.h" nogil:
+cdef extern from "_levels.h" nogil:
     bint solve_at_once(Gradients *system, float most, int most_steps)
+    void sum_rows(
+        int columns, int n, int stride, int order, const int *chosen, const float *A, const float *x, float *out
+    )
 
 cdef extern from "_single.h" nogil:
     void in_single(int n, double factor, const double *x, const double *factors, float *out)
     int filled_up(int n)
     float *aligned(float *x)
-    void sum_rows(
-        int columns, int n, int stride, int order, const int *chosen, const float *A, const float *x, float *out
-    )
     void dot_rows(int columns, int n, int stride, int order, const float *A, const float *x, float *out)
     void gather_rows(
         int known, int n, int filled, int stride, int room, const int *chosen, const float *A, float *out

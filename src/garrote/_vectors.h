@@ -15,10 +15,15 @@
 #endif
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12 && defined(__GLIBC__)
+#define PROCESSORS
 #define EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#define INLINE static inline __attribute__((always_inline)) /* into each of them */
 #else
 #define EACH_PROCESSOR
+#endif
+
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline)) /* into each of them */
+#else
 #define INLINE static inline
 #endif
 
@@ -204,59 +209,6 @@ EACH_PROCESSOR static double product_with_sum(
     for (int i = 0; i < n; i++)
         total += x[i] * (y[i] + z[i]);
     return total;
-}
-
-/* out = b - the sum of `rows` rows of A, each times its x, in `wide` vector registers of columns; two rows at a time. */
-#if defined(__GNUC__)
-typedef double Eight __attribute__((vector_size(64), may_alias, aligned(8)));
-INLINE void subtract_panel(
-    const int wide, int rows, int n, const double *restrict A, const double *restrict x, const double *restrict b,
-    double *restrict out)
-{
-    Eight even[4] = {{0}, {0}, {0}, {0}}, odd[4] = {{0}, {0}, {0}, {0}};
-    int p = 0;
-    for (; p + 2 <= rows; p += 2)
-        for (int k = 0; k < wide; k++) {
-            even[k] += *(const Eight *)(A + (size_t)p * n + 8 * k) * x[p];
-            odd[k] += *(const Eight *)(A + (size_t)(p + 1) * n + 8 * k) * x[p + 1];
-        }
-    if (p < rows)
-        for (int k = 0; k < wide; k++)
-            even[k] += *(const Eight *)(A + (size_t)p * n + 8 * k) * x[p];
-    for (int k = 0; k < wide; k++)
-        *(Eight *)(out + 8 * k) = *(const Eight *)(b + 8 * k) - (even[k] + odd[k]);
-}
-#else
-INLINE void subtract_panel(
-    const int wide, int rows, int n, const double *restrict A, const double *restrict x, const double *restrict b,
-    double *restrict out)
-{
-    double sums[32] = {0.0};
-    for (int p = 0; p < rows; p++)
-        for (int i = 0; i < 8 * wide; i++)
-            sums[i] += A[(size_t)p * n + i] * x[p];
-    for (int i = 0; i < 8 * wide; i++)
-        out[i] = b[i] - sums[i];
-}
-#endif
-
-/* out = b - the rows of A, each times its x, where a row has n elements, at least eight. */
-EACH_PROCESSOR static void subtract_product(
-    int rows, int n, const double *restrict A, const double *restrict x, const double *restrict b, double *restrict out)
-{
-    int j = 0;
-    for (; j + 32 <= n; j += 32)
-        subtract_panel(4, rows, n, A + j, x, b + j, out + j);
-    if (j + 16 <= n) {
-        subtract_panel(2, rows, n, A + j, x, b + j, out + j);
-        j += 16;
-    }
-    if (j + 8 <= n) {
-        subtract_panel(1, rows, n, A + j, x, b + j, out + j);
-        j += 8;
-    }
-    if (j < n) /* some of the last eight once more */
-        subtract_panel(1, rows, n, A + n - 8, x, b + n - 8, out + n - 8);
 }
 
 /* The largest v' = dv/dw. */
