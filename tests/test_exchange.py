@@ -96,6 +96,23 @@ def test_a_screen_follows_a_selection_that_changes(zeta, ridge):
 
 
 @compiled
+@pytest.mark.parametrize("n_selected", [0, 3, 20])
+def test_a_screen_comes_back_to_what_it_remembers(n_selected):
+    block, gamma = block_of(60, n_samples=80), np.full(60, -5.0)
+    theta = np.where(np.arange(60) < n_selected, 9.0, -9.0)
+    assert block.screen.look(theta, gamma, 0.0)
+    block.screen.remember()
+    before, noise = block.screen.best(MOVES, True, True), block.screen.noise
+    for far in (1, 5, 60):  # so many are selected then; more than there was memory for
+        assert block.screen.look(np.where(np.arange(60) >= 60 - far, 9.0, -9.0), gamma, 0.0)
+        block.screen.recall()
+        after = block.screen.best(MOVES, True, True)
+        np.testing.assert_allclose(after[0], before[0], rtol=1e-9)
+        np.testing.assert_array_equal(after[1:], before[1:])
+        assert block.screen.noise == pytest.approx(noise, rel=1e-12)
+
+
+@compiled
 def test_compiled_screening_leaves_copies_of_a_column_to_the_plain_one():
     X, y, _ = sparse_regression(50, 5, 2, rng=np.random.default_rng(0))
     samples = Samples(X[:, [0, 0, 1, 2]], y)

@@ -241,7 +241,11 @@ def test_first_look_tells_the_centred_products(stored):
 
 
 def test_dense_columns_are_looked_at_once_for_moments_and_products():
-    X, weights, e = np.random.default_rng(4).standard_normal((30, 9)) + 1e6, np.full(30, 1 / 30), np.linspace(-1.0, 2.0, 30)
+    X, weights, e = (
+        np.random.default_rng(4).standard_normal((30, 9)) + 1e6,
+        np.full(30, 1 / 30),
+        np.linspace(-1.0, 2.0, 30),
+    )
     for dtype in (np.float64, np.float32):
         for order in "CF":
             stored = X.astype(dtype, order=order)

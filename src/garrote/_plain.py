@@ -1,5 +1,5 @@
-"""The plain NumPy twins of ``_fast.pyx``, and of a loop in ``_passes.pyx``: the fallback without a compiler, and the oracle of
-its tests.
+"""The plain NumPy twins of ``_fast.pyx``, and of a loop in ``_passes.pyx``: the fallback without a compiler, and the
+oracle of its tests.
 
 Both sweeps meet the same question for each feature i, all others held at their present v: with r₋ᵢ the
 residual without feature i, the slab's posterior given s_i = 1 is N(μ_i, τ_i),

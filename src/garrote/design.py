@@ -179,8 +179,8 @@ class DenseDesign(Design):
                 rest = weights @ centred  # the second look removes the rounding of a large mean
                 mean[part] = first + rest
                 centred -= rest
-                if its_products is not None:
-                    np.matmul(e, centred, out=its_products)
+                if e is not None and its_products is not None:
+                    its_products[:] = e @ centred
                 variance[part] = weights @ np.square(centred, out=centred)
 
         over_threads(one_slab, column_slabs(self.shape, slabs.CACHED_ELEMENTS))

@@ -29,8 +29,8 @@ class Path(Sequence[Solution]):
 
     solutions: Solutions
     free_energy_up: Array  #: F of the annealed solutions, γ ascending
-    #: F of the solutions followed downwards from the jumps, until they merge with the others or lie 10 nats above the lowest
-    #: F; where it differs, F has several minima
+    #: F of the solutions followed downwards from the jumps, until they merge with the others or lie 10 nats above the
+    #: lowest F; where it differs, F has several minima
     free_energy_down: Array
     stopped: str  #: why the default grid ended before γ_max, or ""
     n_passes: int  #: passes over X while the path was traced

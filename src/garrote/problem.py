@@ -165,7 +165,9 @@ class Samples(Problem):
         self.root_weights = np.sqrt(self.weights)
         self._set_outputs(y)
         self.n_passes = 1
-        mean, variance, products = self.design.first_look(self.weights, self.weights * self.y if fit_intercept else None)
+        mean, variance, products = self.design.first_look(
+            self.weights, self.weights * self.y if fit_intercept else None
+        )
         np.maximum(variance, 0.0, out=variance)  # rounding
         square = variance if fit_intercept else second_moment(mean, variance)
         if not np.isfinite(square).all():
