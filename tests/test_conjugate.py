@@ -75,8 +75,7 @@ def test_a_path_takes_few_evaluations():
         X, y = problem_of(50, 100, 5, seed=seed)
         path = garrote_path(X, y)
         evaluations.append(path.n_factorizations / len(path))
-        assert path.n_factorizations < 2 * path.n_iter
-    assert np.mean(evaluations) < 15
+    assert np.mean(evaluations) < 9
 
 
 @pytest.mark.parametrize("apart", [1e-3, 1e-5, 1e-7, 0.0])

@@ -49,7 +49,7 @@ cdef class ConjugateDescent:
         EngagedSystem system
         const double *gamma
         double total  # mean square of the residual
-        double kappa, noise, free_energy, residual, w_residual
+        double kappa, noise, free_energy, residual, w_residual, m_residual
         double stiffness, h  # s and h of κ's equation
         double promised  # the decrease of F by Newton's step, twice, as λ²: the part of θ, and that of v
         double old_energy, old_residual, old_distance, old_kappa, tol
@@ -65,6 +65,7 @@ cdef class ConjugateDescent:
         bint begin(self, const double *theta, const double *w) noexcept nogil
         void remember(self) noexcept nogil
         bint at_rest(self, double tol) noexcept nogil
+        bint holds(self, double tol) noexcept nogil
         bint tells_copies_apart(self) noexcept nogil
         bint split(self, int i, int j) noexcept nogil
         void finish(self) noexcept nogil

@@ -113,6 +113,9 @@ cdef double ACCURATE_W = 1e-2
 cdef double W_OF_F = 1e-3
 #: Where more than this is left of the equations, w may be far from those that belong to m, and are found anew.
 cdef double FAR = 2.0
+#: Where a descent ends, no w is farther from its equation than so many times the tolerance, in units of its own deviation: F
+#: has the square of that, and Eq. (m) holds to the tolerance itself.
+cdef double LOOSE = 10.0
 #: The least part of a fixed-point step that is tried.
 cdef double SHORTEST_STEP = 0.01
 #: Along a direction of negative curvature the step is so many times the fixed-point step, and changes θ by so much at most.
@@ -263,14 +266,18 @@ cdef class ConjugateDescent:
 
     cdef bint at_rest(self, double tol) noexcept nogil:
         """Whether Eq. (m) holds for every feature; then the descent is finished."""
-        if self.residual > tol:
+        if not self.holds(tol):
             return False
         if self.fuzz > FAINT * tol:
             self.anchored = False
-            if not self.evaluate() or self.residual > tol:
+            if not self.evaluate() or not self.holds(tol):
                 return False
         self.finish()
         return self.residual <= tol
+
+    cdef bint holds(self, double tol) noexcept nogil:
+        """Whether little is left of the equations."""
+        return self.m_residual <= tol and self.w_residual <= LOOSE * tol
 
     cdef bint tells_copies_apart(self) noexcept nogil:
         """Whether two features that are almost copies share what one of them should have, and a step has undone that.
@@ -434,7 +441,7 @@ cdef class ConjugateDescent:
             n, self.ridge, self.kappa, &self.chi[0], &self.per_chi[0], self.gamma, self.theta, self.m, self.w, self.R,
             &self.w_residual,
         )
-        self.residual = max(self.residual, self.w_residual)
+        self.m_residual, self.residual = self.residual, max(self.residual, self.w_residual)
         return True
 
     cdef bint residual_from_anchor(self) noexcept nogil:

@@ -72,6 +72,7 @@ cdef class BlockScreen:
         void find_best(
             self, Best *found, int most, bint adds, bint swaps, double worst, double least_explained
         ) noexcept nogil
+        void find_best_swap(self, Best *found, int most, const unsigned char *touched, double worst) noexcept nogil
         void find_swaps(self, Best *found, int most, const unsigned char *touched, double worst) noexcept nogil
         bint find_swap(self, Best *found, int most, const unsigned char *touched, double worst) noexcept nogil
         void offer_single(self, Best *found, bint adds, const unsigned char *touched) noexcept nogil

@@ -509,9 +509,9 @@ cdef class BlockScreen:
     cdef bint find_link(
         self, Best *found, int most, bint adds, const unsigned char *touched, double worst, double least_explained
     ) noexcept nogil:
-        self.find_swap(found, most, touched, least_explained)
-        found.worst = fmin(found.worst, worst)
         self.close(touched)
+        self.find_best_swap(found, most, touched, least_explained)
+        found.worst = fmin(found.worst, worst)
         self.offer_single(found, adds, touched)
         self.open(&self.is_on[0])
         return found.size > 0
@@ -524,13 +524,21 @@ cdef class BlockScreen:
                 self.open_s[j] = CLOSED
 
     cdef bint find_swap(self, Best *found, int most, const unsigned char *touched, double worst) noexcept nogil:
+        if touched != NULL:
+            self.close(touched)
+        self.find_best_swap(found, most, touched, worst)
+        if touched != NULL:
+            self.open(&self.is_on[0])
+        return found.size > 0
+
+    cdef void find_best_swap(self, Best *found, int most, const unsigned char *touched, double worst) noexcept nogil:
+        """Of the swaps that explain most the one of lowest F; touched features are closed."""
         cdef Best swapped
         cdef int p
         self.find_swaps(&swapped, most, touched, worst)
         begin(found, 1, ANYTHING)
         for p in range(swapped.size):
             offer(found, swapped.value[p], swapped.drop[p], swapped.add[p])
-        return found.size > 0
 
     cdef void find_swaps(self, Best *found, int most, const unsigned char *touched, double worst) noexcept nogil:
         """The swaps of untouched features that explain most, at most so much less than before, with their changes of F."""
@@ -538,8 +546,6 @@ cdef class BlockScreen:
         cdef double add, s
         cdef const double *g
         begin(found, most, worst)
-        if touched != NULL:
-            self.close(touched)
         for p in range(self.n_on):
             if touched != NULL and touched[self.on[p]]:
                 continue
@@ -557,8 +563,6 @@ cdef class BlockScreen:
                     break
                 add, s = self.c[j] + g[j] * self.slope[p], self.open_s[j] + g[j] * g[j] * self.inverse_P_ii[p]
                 offer(found, self.loss[p] - add * add / s, p, j)
-        if touched != NULL:
-            self.open(&self.is_on[0])
         for p in range(found.size):
             found.value[p] = self.energy(-found.value[p])
             found.drop[p] = self.on[found.drop[p]]

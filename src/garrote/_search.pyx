@@ -713,6 +713,7 @@ cdef class BlockSearch:
     cdef bint try_chain(self, int k, double total, int drop, int add) except -1 nogil:
         """Starts that differ by a swap and more moves; ``total`` is the change of F that the swap promises."""
         cdef int depth
+        cdef double most
         cdef Best found
         cdef bint adds = self.additions_mean_something(self.grid[k])
         memset(self.touched, 0, self.width)
@@ -725,8 +726,9 @@ cdef class BlockSearch:
             self.touch(drop)
             self.touch(add)
             self.inverted(self.screen.make(drop, add))
+            most = (UPHILL if depth + 1 < DEPTH else SLACK) - total  # the last link is of use only if it is tried
             if not self.screen.find_link(
-                &found, self.swaps_compared, adds, self.touched, UPHILL - total, self.explained_by(UPHILL - total)
+                &found, self.swaps_compared, adds, self.touched, most, self.explained_by(most)
             ):
                 return False
             total, drop, add = total + found.value[0], found.drop[0], found.add[0]

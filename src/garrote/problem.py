@@ -200,8 +200,7 @@ class Samples(Problem):
             self.y_mean = float(self.weights @ y)
             self.y_mean += float(self.weights @ (y - self.y_mean))
         self.y: Array = np.asarray(y - self.y_mean, dtype=np.float64)
-        with np.errstate(over="ignore"):
-            self.sigma2_y = float(self.weights @ self.y**2)
+        self.sigma2_y = float(linalg.blas.ddot(self.weights * self.y, self.y))  # which may overflow without a word
         if not math.isfinite(self.sigma2_y):
             raise ValueError("y has values whose squares overflow; divide it by a power of ten.")
         if not varies(self.y_mean, self.sigma2_y):  # y is constant: nothing to explain
