@@ -524,6 +524,7 @@ cdef class BlockScreen:
                 self.open_s[j] = CLOSED
 
     cdef bint find_swap(self, Best *found, int most, const unsigned char *touched, double worst) noexcept nogil:
+        """The swap of untouched features that ``best_swap`` returns; False if there is none."""
         if touched != NULL:
             self.close(touched)
         self.find_best_swap(found, most, touched, worst)

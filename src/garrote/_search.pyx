@@ -170,7 +170,7 @@ cdef class BlockSearch:
         self.most_selected, self.wide = most_selected, wide
         self.n_samples, self.sigma2_y = descent.n_samples, descent.sigma2_y
         descent.model(ridge, beta)
-        self.remember(n)
+        self.reserve(n)
         self.vectors, self.flags = np.empty((3 + 3 * ROWS) * width), np.zeros(2 * width, dtype=np.uint8)
         self.prior, self.start, self.start_w = &self.vectors[0], &self.vectors[width], &self.vectors[2 * width]
         self.above = self.start_w + width
@@ -178,7 +178,7 @@ cdef class BlockSearch:
         self.touched, self.selection = &self.flags[0], &self.flags[width]
         self.seen, self.looks, self.n_seen = np.empty(64, dtype=np.uint64), np.empty(64, dtype=np.intc), 0
 
-    cdef void remember(self, int n) except *:
+    cdef void reserve(self, int n) except *:
         """Memory for the best points at so many γ."""
         self.states = np.empty((n, ROWS * self.width))
         self.numbers, self.counts = np.zeros((5, n)), np.zeros((8, n), dtype=np.intc)
