@@ -91,7 +91,7 @@ def best_restart(samples: Samples, gamma: float, n_restarts: int, rng: np.random
     for start in range(n_restarts):
         theta = random_start(len(search.active.features), len(samples.y), start % 2 == 0, rng)
         found = search.descend(0, theta, "restart").found
-        fits = bool(search.overfits(found))
+        fits = bool(search.rules.overfits(found))
         lowest[fits] = min(lowest[fits], found.free_energy)
     return lowest[False], lowest[True]
 

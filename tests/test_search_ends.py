@@ -20,30 +20,6 @@ from garrote.workingset import Model, WorkingSet
 # ---- what is kept, and where the path ends -------------------------------------------------------------------------
 
 
-def test_what_counts_as_overfitting():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((21, 20)), rng.standard_normal(21)
-    wide = search(X, y, [-5.0, -4.0])  # 20 features, 21 samples: they can interpolate
-    tall = search(X[:, :19], y, [-5.0, -4.0])
-    ten, eleven = np.repeat([0.9, 0.01], 10), np.repeat([0.9, 0.01], [11, 9])
-    assert wide.overfits(found(ten)) == ""
-    assert wide.overfits(found(eleven)) == ("11 features are selected from 21 samples: the fit begins to interpolate")
-    assert wide.overfits(found(ten, at_rest=False)) == (
-        "unselected features together begin to explain y, and no solution comes to rest"
-    )
-    # unselected features may hold as much as the selected ones, and at least 0.05 of the samples
-    assert wide.overfits(found([0.9, 0.4, 0.4])) == ""
-    assert wide.overfits(found([0.4, 0.4])) == ""
-    assert wide.overfits(found([0.4, 0.4, 0.4])) == (
-        "unselected features hold a total inclusion of 1.2, the selected ones 0"
-    )
-    assert wide.overfits(found([0.9, 0.4, 0.4], outside=0.7)) == (
-        "unselected features hold a total inclusion of 1.5, the selected ones 0.9"
-    )
-    for case in (found(eleven), found(ten, at_rest=False), found([0.4] * 10)):
-        assert tall.overfits(case) == ""
-
-
 def test_a_point_is_kept_only_if_it_is_sound_and_lower():
     rng = np.random.default_rng(0)
     tries = search(rng.standard_normal((30, 3)), rng.standard_normal(30), [-5.0])
@@ -75,38 +51,11 @@ def test_the_end_of_a_path_where_free_energy_rises_is_cut_off():
     assert len(tries.best) == 2
 
 
-def test_features_are_added_by_exchange_only_where_the_prior_expects_less_than_one():
-    rng = np.random.default_rng(0)
-    few = search(rng.standard_normal((10, 19)), rng.standard_normal(10), [-5.0])
-    many = search(rng.standard_normal((10, 20)), rng.standard_normal(10), [-5.0])
-    assert few.additions_mean_something(5.0)
-    assert many.additions_mean_something(-np.log(20.0) - 0.01)
-    assert not many.additions_mean_something(-np.log(20.0) + 0.01)
-
-
 def test_points_with_the_same_features_in_are_in_the_same_basin():
     one, same, other = (Point(found(m), "up") for m in ([0.9, 0.5, 0.6], [0.99, 0.01, 0.7], [0.9, 0.6, 0.2]))
     np.testing.assert_array_equal(one.selected, [0, 2])
     assert one.same_selection(same)
     assert not one.same_selection(other)
-
-
-def test_the_limits_of_overfitting_are_exact():
-    tries = random_search(21, 20)
-    # weak features may hold exactly as much as the strong ones, and exactly 0.05 n_samples
-    assert tries.overfits(found([0.75, 0.75, 0.5, 0.5, 0.5])) == ""
-    assert tries.overfits(found([0.75, 0.75, 0.5, 0.5, 0.5], outside=0.01)) != ""
-    assert tries.overfits(found([0.5, 0.5], outside=0.05)) == ""
-    assert tries.overfits(found([0.5, 0.5], outside=0.06)).startswith("unselected features hold a total inclusion of")
-    # m = ½ is not selected
-    assert tries.overfits(found([0.5] * 11 + [0.9] * 8)) == ""
-
-
-@pytest.mark.parametrize(("n_features", "can_interpolate"), [(18, False), (19, True), (20, True)])
-def test_as_many_features_as_samples_but_one_can_interpolate(n_features, can_interpolate):
-    tries = random_search(20, n_features)
-    assert (tries.overfits(several_in(10, of=n_features)) != "") == can_interpolate
-    assert tries.overfits(several_in(9, of=n_features)) == ""  # 9 ≤ (20 − 1)/2
 
 
 def test_a_point_that_overfits_is_not_kept_however_low():

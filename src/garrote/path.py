@@ -109,8 +109,8 @@ def garrote_path(
     Parameters
     ----------
     X, y : inputs and outputs; or a :class:`~garrote.problem.Problem` such as ``Moments`` as X, without y
-    gammas : the number of γ on the default grid from γ_min to γ_min/50, which ends early where X can interpolate y; or
-        the grid itself, strictly ascending, which is solved whole
+    gammas : the number of γ on the default grid from γ_min to γ_min/50, which ends early where the fit would
+        be an overfit (``stopped`` says why); or the grid itself, strictly ascending, which is solved whole
     ridge : relative precision λ of a Gaussian prior on w; 0 is the paper's flat prior
     prior_log_odds : added to γ, one number per feature
     sample_weight : how often each sample counts
@@ -199,7 +199,7 @@ def trace(
     reason = search.run(whole_grid or (model.ridge > 0.0 and search.active.whole))
     restart(search, restarts)
     if not whole_grid:
-        reason = search.trim() or reason
+        reason = search.trim() or search.cascade or reason
     path = _path_of(search, reason)
     warn_unconverged(grid, search.converged, path.solutions.residuals, tol, max_iter)
     return path

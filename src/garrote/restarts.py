@@ -48,7 +48,8 @@ def restart(search: Search, restarts: Restarts) -> None:
     rng = np.random.default_rng(restarts.seed)
     for k in range(search.end):
         for start in islice(cycle(STARTS), restarts.per_gamma):
-            _restart_once(search, k, start(_solution(search, k), search.problem.n_samples, rng))
+            if k < search.end:  # the path may come to end below
+                _restart_once(search, k, start(_solution(search, k), search.problem.n_samples, rng))
         search.tidy()
     search.settle()
 
@@ -56,13 +57,13 @@ def restart(search: Search, restarts: Restarts) -> None:
 def _restart_once(search: Search, k: int, theta: Array) -> None:
     """Descend and exchange from θ at the k-th γ; the better of what this finds and the path's own point stays."""
     before, point = search.best[k], search.descend(k, theta, "restart")
-    if not point.found.run.converged or search.overfits(point.found):
+    if not point.found.run.converged or search.rules.overfits(point.found):
         return
     search.best[k] = point
     search.try_exchange(k)
-    after = search.best[k]
-    if search.interpolates(after) or after.free_energy >= before.free_energy - search.lower:
-        search.best[k] = before
+    after, search.best[k] = search.best[k], before
+    if not search.rules.interpolates(after.found):
+        search.keep(k, after)
 
 
 def _solution(search: Search, k: int) -> Array:

@@ -25,8 +25,8 @@ from garrote.energy import Energy
 from garrote.exchange import moves
 from garrote.foresight import foreseen
 from garrote.ladder import falls_without_end, ladder
-from garrote.limits import INTERPOLATED
 from garrote.minimise import Descent, Rival
+from garrote.overfitting import CASCADE, Overfitting
 from garrote.points import Point, Start
 from garrote.problem import Problem
 from garrote.workingset import Found, Model, WorkingSet
@@ -34,20 +34,11 @@ from garrote.workingset import Found, Model, WorkingSet
 if TYPE_CHECKING:
     from garrote._search import BlockSearch
 
-#: With as many features as samples, more than this fraction of n_samples selected is on the way to interpolation.
-INTERPOLATES = 0.5
-
-#: Unselected features may together hold this fraction of n_samples in inclusions (or as many as are selected).
-DIFFUSE = 0.05
-
 #: Sweeps of the last part at most; it usually ends after two or three.
 SWEEPS = 10
 
 #: A branch that is followed down is left where its F has risen so far above the best: the next jump opens another.
 BEHIND = 10.0
-
-#: An exchange move that brings in more features than this is abandoned, and the ladder ends so much above a solution.
-CASCADE = 10
 
 #: On the way up a cascade is looked at, where so many more features may be selected, for it may be a long avalanche.
 AVALANCHE = 30
@@ -86,12 +77,10 @@ class Search:
         self.compiled: BlockSearch | None = None  #: whose points are the best, until they are asked for one by one
         self.up: list[float] = []
         self.down: list[float] = []
-        # As many features as samples can fit anything; with fewer, F is bounded.
-        self.can_interpolate = len(problem.varying) >= problem.n_samples - 1
-        self.most_selected = INTERPOLATES * (problem.n_samples - 1) if self.can_interpolate else math.inf
-        self.wide = len(problem.varying) >= 2 * problem.n_samples  #: whether some useless features always fit well
+        self.rules = Overfitting(problem, model.prior_log_odds)
         self.cut = True  #: whether the grid ends where the path overfits
         self.end = 0  #: branches are followed, and moves made, only below this position
+        self.cascade = ""  #: why it is lower than where annealing ended, or ''
         self._tidied = len(self.active.features) if self.active.whole else 0
         self._tried: set[tuple[Point, int]] = set()
         self._settled: set[Point] = set()
@@ -145,17 +134,18 @@ class Search:
 
         def give_up(found: Found) -> bool:
             if beat is None:  # the default grid ends where the path overfits
-                return branch == "up" and self.cut and found.looked and self.overfits(found) != ""
+                return branch == "up" and self.cut and found.looked and self.rules.overfits(found) != ""
             margin = 0.0 if Point(found, branch).same_selection(beat) else UNSEEN
             return found.free_energy - margin > beat.free_energy - self.lower
 
         gamma = float(self.grid[k])
-        most = min(most, self.most_selected) if self.cut or k < self.end else math.inf
+        most = min(most, self.rules.most_selected) if self.cut or k < self.end else math.inf
         if branch == "restart":  # random inclusions begin with many
             most = math.inf
         if branch == "exchange":  # one move; an avalanche is what annealing finds, at its own γ
             most = min(
-                most, float(np.count_nonzero(theta > 0)) + (CASCADE if self.additions_mean_something(gamma) else 0)
+                most,
+                float(np.count_nonzero(theta > 0)) + (CASCADE if self.rules.additions_mean_something(gamma) else 0),
             )
         other = beat or home
         rival = None
@@ -201,8 +191,7 @@ class Search:
             self.tol,
             self.max_iter,
             self.lower,
-            self.most_selected,
-            self.wide,
+            self.rules,
         )
         self.cut, settled = not whole_grid, True
         try:
@@ -219,13 +208,13 @@ class Search:
         active.n_factorizations += search.total_factorizations
         self.compiled = search
         self.up, self.down = (values.tolist() for values in search.energies()[1:])
-        self.end = search.end
+        self.end, self.cascade = search.end, search.cascade
         if not settled:
             self.climb()
             self.settle()
         if whole_grid or not search.overfitted:
             return ""
-        return self.excess(search.n_selected, search.strong_mass, search.weak_mass)
+        return self.rules.excess(search.n_selected, search.strong_mass, search.weak_mass) or search.why
 
     def anneal_up(self, whole_grid: bool) -> str:
         """Part 1. Returns why the grid was cut, or ''."""
@@ -249,18 +238,30 @@ class Search:
     def anneal(self, k: int, start: Start) -> tuple[Point, str]:
         """The k-th γ on the way up, and why it overfits, or ''. An avalanche of useless features is not waited for."""
         selected, gamma = int(np.count_nonzero(start.theta > 0.0)), float(self.grid[k])
-        far = self.cut and self.active.whole and selected + AVALANCHE < self.most_selected < math.inf
-        if not far or self.additions_mean_something(gamma):
+        far = self.cut and self.active.whole and selected + AVALANCHE < self.rules.most_selected < math.inf
+        if not far or self.rules.additions_mean_something(gamma):
             point = self.descend(k, start.theta, "up", near=start)
-            return point, self.overfits(point.found)
+            return point, self.why_to_end(k, point)
         point = self.descend(k, start.theta, "up", near=start, most=selected + CASCADE)
         if not point.found.run.converged and len(point.selected) > selected + CASCADE:
             prior, ridge = self.active.start(gamma), self.active.model.ridge
-            size = falls_without_end(self.active.block, point.theta, prior, ridge, self.most_selected)
+            size = falls_without_end(self.active.block, point.theta, prior, ridge, self.rules.most_selected)
             if size:
-                return point, self.excess(size, 0.0, 0.0)
+                return point, self.rules.excess(size, 0.0, 0.0)
             point = self.descend(k, point.theta, "up", near=point)
-        return point, self.overfits(point.found)
+        return point, self.why_to_end(k, point)
+
+    def why_to_end(self, k: int, point: Point) -> str:
+        """Why the path would end before this point on the way up, or ''."""
+        return self.rules.overfits(point.found) or (self.why_cascade(k, self.best[-1], point) if self.best else "")
+
+    def why_cascade(self, k: int, before: Point, point: Point) -> str:
+        """Why the path ends where a point has a lower F than another, because it is that of useless features; or ''."""
+        if not self.cut:
+            return ""
+        noise, less_noise = before.found.run.end.noise, point.found.run.end.noise
+        sizes = len(before.selected), len(point.selected)
+        return self.rules.cascade(float(self.grid[k]), *sizes, noise, less_noise)
 
     def follow_down(self) -> None:
         """Part 2."""
@@ -293,20 +294,20 @@ class Search:
         if top is None or not len(top):
             return
         size = len(top)
-        highest = size if self.wide else int(max(size, min(size + CASCADE, HIGHEST, self.most_selected)))
+        highest = size if self.rules.wide else int(max(size, min(size + CASCADE, HIGHEST, self.rules.most_selected)))
         rungs = ladder(self.active.block, top, self.active.start(0.0), self.active.model.ridge, highest)
         for k in range(self.end):
             gamma = float(self.grid[k])
             rung = min(rungs, key=lambda rung: rung.free_energy(gamma))
             selected = (rung.theta > 0.0).nonzero()[0]
-            if not np.array_equal(selected, self.best[k].selected):
+            if k < self.end and not np.array_equal(selected, self.best[k].selected):
                 if k and np.array_equal(selected, self.best[k - 1].selected):  # the rung's solution there is near by
                     start = foreseen(self.grid, k, -1, self.near(k, -1)) or self.best[k - 1].start
                 else:
                     prior = self.active.start(gamma)[: len(rung.theta)]
                     start = Start(np.where(rung.theta > 0.0, rung.theta, prior), rung.w)
                 point = self.descend(k, start.theta, "exchange", near=start, beat=self.best[k])
-                if not self.interpolates(point):
+                if not self.rules.interpolates(point.found):
                     self.keep(k, point)
                 self.tidy()
 
@@ -316,9 +317,9 @@ class Search:
             changed = False
             self.active.bring_partners(np.concatenate([point.selected for point in self.best[: self.end]]))
             for positions, towards in ((range(self.end - 1, -1, -1), 1), (range(self.end), -1)):
-                for k in positions:
-                    changed |= self.try_neighbour(k, k + towards)
-                    changed |= self.try_exchange(k)
+                for k in positions:  # the path may come to end below
+                    changed |= k < self.end and self.try_neighbour(k, k + towards)
+                    changed |= k < self.end and self.try_exchange(k)
                     self.tidy()
             if not changed:
                 return
@@ -345,7 +346,7 @@ class Search:
             selection = self.active.features[solution > 0.0].tobytes()
             self._swapped[selection] += 1
             swaps = self._swapped[selection] <= SWAPS
-            adds = self.additions_mean_something(gamma)
+            adds = self.rules.additions_mean_something(gamma)
             prior, ridge = self.active.start(gamma), self.active.model.ridge
             for start in moves(self.active.block, solution, prior, ridge, adds=adds, swaps=swaps):
                 if self.keep(k, self.descend(k, start.theta, "exchange", near=start, beat=at)):
@@ -359,54 +360,29 @@ class Search:
         selected, not_out = int(np.count_nonzero(m > 0.5)), int(np.count_nonzero(m > UNDECIDED))
         return not_out - selected > max(selected, MANY_UNDECIDED)
 
-    def additions_mean_something(self, gamma: float) -> bool:
-        """Whether exchange may add features: not where the prior alone expects one of very many useless ones.
-
-        The best of these is always worth adding there, and after it the next, until y is interpolated.
-        """
-        return not self.wide or len(self.problem.varying) * math.exp(gamma) < 1.0
-
     def keep(self, k: int, point: Point) -> bool:
         """Keep a point whose F is lower, unless it overfits or was abandoned on the way."""
         run = point.found.run
         abandoned = not run.converged and run.n_iter < self.max_iter
-        if abandoned or point.free_energy >= self.best[k].free_energy - self.lower or self.overfits(point.found):
+        if abandoned or point.free_energy >= self.best[k].free_energy - self.lower or self.rules.overfits(point.found):
+            return False
+        if why := self.why_cascade(k, self.best[k], point):
+            self.end_below(k, why)
             return False
         self.best[k] = point
         return True
+
+    def end_below(self, k: int, why: str) -> None:
+        """Let the path end before the k-th γ, but not without a point."""
+        self.end, self.cascade = max(k, 1), why
+        for values in (self.best, self.up, self.down):
+            del values[self.end :]
 
     def tidy(self) -> None:
         """Let go of the features that entered the working set only for points that were not kept."""
         if len(self.active.features) > self._tidied:
             self.active.shrink(max(len(point.theta) for point in self.best))
             self._tidied = len(self.active.features)
-
-    def overfits(self, found: Found) -> str:
-        """Why lowest F no longer means best here, or ''.
-
-        Where X can interpolate y, E → 0 and F → −∞.
-        """
-        if not math.isfinite(self.most_selected):
-            return ""
-        m = found.run.end.m
-        selected = m[m > 0.5]
-        if not found.at_rest and len(selected) <= self.most_selected:
-            return "unselected features together begin to explain y, and no solution comes to rest"
-        strong = float(selected.sum())
-        return self.excess(len(selected), strong, float(m.sum()) - strong + found.outside_mass)
-
-    def excess(self, n_selected: float, strong: float, weak: float) -> str:
-        """What is too much of the selected features, or of the inclusion that the others hold, or ''."""
-        n_samples = self.problem.n_samples
-        if n_selected > self.most_selected:
-            return f"{n_selected:g} features are selected from {n_samples:g} samples: the fit begins to interpolate"
-        if weak > max(strong, DIFFUSE * n_samples):
-            return f"unselected features hold a total inclusion of {weak:.3g}, the selected ones {strong:.3g}"
-        return ""
-
-    def interpolates(self, point: Point) -> bool:
-        """Repeated samples hide from the rule above, which counts samples, that X can interpolate y."""
-        return point.found.run.end.noise < INTERPOLATED * self.problem.sigma2_y
 
     def trim(self) -> str:
         """Drop the last γ whose F is above the one before: F falls with γ, so a lower F exists, but it overfits."""
