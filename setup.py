@@ -5,7 +5,7 @@ from glob import glob
 
 from setuptools import Extension, setup
 
-COMPILED = ("_conjugate", "_descent", "_exchange", "_fast", "_packed", "_passes", "_search", "_system")
+COMPILED = ("_conjugate", "_descent", "_exchange", "_fast", "_outside", "_packed", "_passes", "_search", "_system")
 
 #: No loop asks for the errno of sqrt or for floating-point exceptions; sums marked so may be taken in any order.
 FLAGS = [] if sys.platform == "win32" else ["-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd"]

@@ -59,3 +59,12 @@ def test_the_columns_of_few_candidates_are_in_memory_at_a_time(monkeypatch):
     assert in_slabs == at_once
     assert max(whole) > 200
     assert max(slabs) <= 20
+
+
+def test_where_every_feature_is_inside_there_are_no_partners():
+    X = np.random.default_rng(0).standard_normal((20, 6))
+    X[:, 5] = 1.0  # but one that is constant
+    active = WorkingSet(Samples(X, X[:, 0]), Model())
+    inside = np.array([3, 0, 4, 1, 2])
+    active.partners = garrote.partners.Partners(active.problem, np.append(np.ones(5), 0.0))
+    assert len(active.partners.of(np.array([0, 3]), inside)) == 0

@@ -200,6 +200,35 @@ EACH_PROCESSOR static void extrapolate(
     }
 }
 
+/* The largest |x y|. */
+EACH_PROCESSOR static double largest_product(int n, const double *restrict x, const double *restrict y)
+{
+    double most = 0.0;
+#pragma omp simd reduction(max : most)
+    for (int i = 0; i < n; i++) {
+        double product = fabs(x[i]) * y[i];
+        most = product > most ? product : most;
+    }
+    return most;
+}
+
+/* e^(gamma + kappa (z + moved)^2), but at most 1; their weighted sum, and that of their products with z^2. */
+EACH_PROCESSOR static void count_included(
+    int n, double gamma, double kappa, double moved, const double *restrict z, const double *restrict weight,
+    double *restrict inclusion, double *mass, double *evidence)
+{
+    double sum = 0.0, squares = 0.0;
+#pragma omp simd reduction(+ : sum, squares)
+    for (int i = 0; i < n; i++) {
+        double farther = z[i] + moved, theta = gamma + kappa * (farther * farther);
+        inclusion[i] = exponential(theta < 0.0 ? theta : 0.0);
+        sum += weight[i] * inclusion[i];
+        squares += weight[i] * inclusion[i] * (z[i] * z[i]);
+    }
+    *mass = sum;
+    *evidence = squares;
+}
+
 /* x.(y + z) */
 EACH_PROCESSOR static double product_with_sum(
     int n, const double *restrict x, const double *restrict y, const double *restrict z)

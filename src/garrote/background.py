@@ -15,22 +15,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from scipy.special import expit
 
-from garrote._loops import respond_to_columns
+from garrote._loops import bin_correlations, inclusions, likeliest, respond_to_columns
+from garrote._plain_outside import MOST_LIKELY
 from garrote.arrays import Array, Index
 from garrote.block import Block
 from garrote.energy import bernoulli_term
 from garrote.problem import Samples
-from garrote.slabs import feature_slabs, largest
 
 #: Resolution of the histogram of outside correlations.
 BINS = 256
+
+#: Correlations below so many bins of this are zero.
+TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,33 +45,9 @@ class Correlations:
     prior_log_odds: Array | None
     inside: Index  #: ascending
 
-    def _inside(self, part: slice) -> Index:
-        """Where in a part of the features those inside are."""
-        first, last = np.searchsorted(self.inside, (part.start, part.stop))
-        return self.inside[first:last] - part.start
-
-    def z(self, part: slice) -> Array:
-        """|c|/√χ_ii of a part of the features, 0 for those inside."""
-        z = np.abs(self.c[part])
-        z *= self.inverse_norm[part]
-        z[self._inside(part)] = 0.0
-        return z
-
-    def weight(self, features: slice | Index) -> Array | None:
-        """exp(prior log odds) of some features; None for one each."""
-        return None if self.prior_log_odds is None else np.exp(np.minimum(self.prior_log_odds[features], 700.0))
-
     def likeliest(self, kappa: float, above: float, most: int) -> Index:
         """The outside features with κz² + prior log odds above a bound, or so many of them that have the most."""
-
-        def log_odds(part: slice) -> Array:
-            value = kappa * self.z(part) ** 2
-            if self.prior_log_odds is not None:
-                value += self.prior_log_odds[part]
-            value[self._inside(part)] = -np.inf
-            return value
-
-        return largest(log_odds, len(self.c), most, above)
+        return likeliest(self.c, self.inverse_norm, self.prior_log_odds, self.inside, kappa, above, most)
 
 
 @dataclass(slots=True)
@@ -77,42 +56,27 @@ class Outside:
 
     each: Correlations
     z: Array  #: centres of the bins that are not empty
-    z_squared: Array
     weight: Array  #: Σ exp(prior log odds) of the bin's features
     heaviest: float  #: the largest exp(prior log odds) of a feature
     total: float  #: the sum of all weights
 
     @classmethod
     def of(cls, each: Correlations) -> Outside:
-        slabs = feature_slabs(len(each.c))
-        largest_z = max(float(each.z(part).max()) for part in slabs)
-        normal = largest_z > BINS * np.finfo(np.float64).tiny  # else they are zero, and any bin will do
-        width = (largest_z if normal else 1.0) / (BINS - 0.5)  # the largest z is a centre
-        counts, heaviest = np.zeros(BINS), 0.0
-        for part in slabs:
-            weight = each.weight(part)
-            counts += np.bincount((each.z(part) / width).astype(np.intp), weight, BINS)
-            heaviest = max(heaviest, 1.0 if weight is None else float(weight.max()))
-        inside = each.weight(each.inside)
-        counts[0] -= len(each.inside) if inside is None else inside.sum()
-        filled = np.flatnonzero(counts > 0.0)
-        centres = np.asarray(width * (filled + 0.5))
-        return cls(each, centres, centres**2, counts[filled], heaviest, float(counts[filled].sum()))
+        counts, odds = np.zeros(BINS), each.prior_log_odds
+        width = bin_correlations(each.c, each.inverse_norm, odds, each.inside, counts, BINS * TINY)
+        filled = np.flatnonzero(counts)
+        weight = counts[filled]
+        heaviest = 1.0 if odds is None else math.exp(min(float(odds.max()), MOST_LIKELY))
+        return cls(each, np.asarray(width * (filled + 0.5)), weight, heaviest, float(weight.sum()))
 
     @property
     def features(self) -> Index:
         return np.delete(np.arange(len(self.each.c)), self.each.inside)
 
-    def inclusion(self, gamma: float, kappa: float, moved: float = 0.0) -> Array:
-        """The inclusion of a feature in each bin, without its prior log odds, if its z has grown by ``moved``."""
-        theta = kappa * ((self.z + moved) ** 2 if moved else self.z_squared)
-        theta += gamma
-        np.minimum(theta, 0.0, out=theta)
-        return np.exp(theta, out=theta)
-
-    def mass(self, gamma: float, kappa: float, moved: float = 0.0) -> float:
-        """Σ m of all features, if each z has grown by ``moved``."""
-        return float(self.weight @ self.inclusion(gamma, kappa, moved))
+    def included(self, gamma: float, kappa: float, moved: float = 0.0) -> Included:
+        """What of the features is included, if each z has grown by ``moved``."""
+        m = np.empty(len(self.z))
+        return Included(m, *inclusions(self.z, self.weight, gamma, kappa, moved, m))
 
     def most(self, gamma: float, kappa: float, moved: float) -> float:
         """What Σ m cannot exceed, up to the width of a bin, if each z has grown by at most ``moved``."""
@@ -120,13 +84,17 @@ class Outside:
             return 0.0
         return self.total * math.exp(min(gamma + kappa * (float(self.z[-1]) + moved) ** 2, 0.0))
 
-    def evidence(self, inclusion: Array) -> float:
-        """Σ m z² of all features, given the inclusions of the bins."""
-        return float((self.weight * inclusion) @ self.z_squared)
-
     def largest(self, inclusion: Array) -> float:
         """The largest of the inclusions of single features, given those of the bins."""
         return float((np.minimum(self.weight, self.heaviest) * inclusion).max(initial=0.0))
+
+
+class Included(NamedTuple):
+    """The outside features at some γ and κ."""
+
+    m: Array  #: the inclusion of a feature in each bin, without its prior log odds
+    mass: float  #: Σ m
+    evidence: float  #: Σ m z²
 
 
 class BackgroundLike(Protocol):

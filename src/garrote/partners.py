@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from garrote._loops import likeliest
 from garrote.arrays import Array, Index
 from garrote.problem import Samples
-from garrote.slabs import SLAB_ELEMENTS, column_slabs, largest
+from garrote.slabs import SLAB_ELEMENTS, column_slabs
 
 #: So many of the features most correlated with each are partners, if they are so correlated.
 PARTNERS = 3
@@ -37,7 +38,9 @@ class Partners:
         if not len(unseen):
             return unseen
         self._seen = np.union1d(self._seen, unseen)
-        candidates = self._candidates(unseen, inside)
+        candidates = self._candidates(unseen, np.sort(inside))
+        if not len(candidates):
+            return candidates
         correlation = np.abs(self._correlation(candidates, unseen))
         chosen = np.zeros(len(candidates), dtype=bool)
         for column in correlation.T:
@@ -57,12 +60,8 @@ class Partners:
         found: list[Index] = []
         for start in range(0, sums.shape[1], at_once):
             product = self.samples.correlations(sums[:, start : start + at_once])
-            product[inside] = 0.0
-            found += [self._most_correlated(column, most) for column in product.T]
-        return np.setdiff1d(np.concatenate(found), inside)
-
-    def _most_correlated(self, product: Array, most: int) -> Index:
-        return largest(lambda part: np.abs(product[part]) * self.inverse_norm[part], len(product), most)
+            found += [likeliest(column, self.inverse_norm, None, inside, 1.0, 0.0, most) for column in product.T]
+        return np.unique(np.concatenate(found))
 
     def _signed_sums(self, features: Index) -> Array:
         """Sums of some of the columns each, with random signs; of one or two, themselves."""

@@ -224,7 +224,7 @@ class WorkingSet:
             if give_up is not None and give_up(found):
                 break
             looked = not self._refresh(gamma, run, residual, since)
-            found = replace(found, outside_mass=self.outside.mass(gamma, self._kappa(run)), looked=looked)
+            found = replace(found, outside_mass=self.outside.included(gamma, self._kappa(run)).mass, looked=looked)
             heavy = self._is_heavy(found.outside_mass)
             if heavy and give_up is not None and give_up(found):  # the dual costs as much as n_samples passes
                 break
@@ -285,9 +285,9 @@ class WorkingSet:
         a = max(float(residual @ self.residual) / max(self._residual_squares, TINY), LEAST_ALONG)
         across = residual - a * self.residual
         kappa, moved = self._kappa(run) * a**2, math.sqrt(float(across @ across)) / a
-        inclusion = self.outside.inclusion(gamma, kappa)
-        explained = a**2 * self.outside.evidence(inclusion) / (1.0 + self.model.ridge)
-        return SinceLook(kappa, moved, inclusion, float(self.outside.weight @ inclusion), explained)
+        included = self.outside.included(gamma, kappa)
+        explained = a**2 * included.evidence / (1.0 + self.model.ridge)
+        return SinceLook(kappa, moved, included.m, included.mass, explained)
 
     def _uncertain(self, gamma: float, since: SinceLook, background: BackgroundLike | None) -> bool:
         """Whether the inclusions of the outside features may be other than what follows from the last look."""
@@ -297,11 +297,11 @@ class WorkingSet:
         most = self.outside.most(gamma, since.kappa, min(since.moved, UNLIKELY * deviation))
         if most <= min(REACH, UNCERTAIN_MASS * self.problem.n_samples):
             return False
-        together = self.outside.mass(gamma, since.kappa, min(since.moved, TYPICAL * deviation))
-        if together - since.mass > UNCERTAIN_MASS * self.problem.n_samples:
+        together = self.outside.included(gamma, since.kappa, min(since.moved, TYPICAL * deviation))
+        if together.mass - since.mass > UNCERTAIN_MASS * self.problem.n_samples:
             return True
-        single = self.outside.inclusion(gamma, since.kappa, min(since.moved, UNLIKELY * deviation))
-        return self.outside.largest(single - since.inclusion) > REACH
+        single = self.outside.included(gamma, since.kappa, min(since.moved, UNLIKELY * deviation))
+        return self.outside.largest(single.m - since.inclusion) > REACH
 
     def _change_of_background(self, since: SinceLook, noise: float, background: BackgroundLike | None) -> float:
         """The factor by which the outside features explain more than their background; 1 where that hardly matters."""
@@ -336,7 +336,7 @@ class WorkingSet:
             if light or not isinstance(self.background, DiffuseBackground):
                 self.background = None
         self._look(c, residual)
-        heavy = self._is_heavy(self.outside.mass(gamma, kappa))
+        heavy = self._is_heavy(self.outside.included(gamma, kappa).mass)
         entrants = self._entrants(gamma, kappa, CERTAIN if heavy else ENTRY)
         if len(entrants):
             self._enter(entrants)
