@@ -97,11 +97,11 @@ def test_nothing_left_is_never_chance_and_all_left_always_is():
     assert_allclose(log_sets_as_good(50, 200, 2, 10, 1.0), math.log(math.comb(198, 8)))
 
 
-def rules(n_samples=40, n_features=100, odds=None):
+def rules(n_samples=40, n_features=100, **model):
     rng = np.random.default_rng(0)
     return Overfitting(
         Samples(rng.standard_normal((n_samples, n_features)), rng.standard_normal(n_samples)),
-        odds,
+        Model(**model),
     )
 
 
@@ -115,11 +115,12 @@ def test_a_cascade_is_more_than_a_move_may_bring_in_and_no_better_than_useless_f
     assert rules().cascade(-math.log(100.0) + 0.01, 2, 14, 1.0, 0.1) == ""  # the prior expects a useless one
 
 
-def test_where_features_are_few_or_not_alike_no_cascade_is_doubted():
+def test_where_features_are_few_or_not_alike_or_shrunk_no_cascade_is_doubted():
     assert rules(n_features=80).cascade(-8.0, 2, 14, 1.0, 0.1) != ""
     assert rules(n_features=79).cascade(-8.0, 2, 14, 1.0, 0.1) == ""
-    assert rules(odds=np.full(100, 0.5)).cascade(-8.0, 2, 14, 1.0, 0.1) != ""
-    assert rules(odds=np.linspace(0.0, 1.0, 100)).cascade(-8.0, 2, 14, 1.0, 0.1) == ""
+    assert rules(prior_log_odds=np.full(100, 0.5)).cascade(-8.0, 2, 14, 1.0, 0.1) != ""
+    assert rules(prior_log_odds=np.linspace(0.0, 1.0, 100)).cascade(-8.0, 2, 14, 1.0, 0.1) == ""
+    assert rules(ridge=0.1).cascade(-8.0, 2, 14, 1.0, 0.1) == ""
 
 
 def with_noise(count, free_energy, noise):

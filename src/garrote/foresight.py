@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from garrote.arrays import Array
 from garrote.points import Point, Start
 
@@ -33,13 +35,16 @@ def foreseen(grid: Array, k: int, step: int, points: Sequence[Point]) -> Start |
     at = [float(grid[k + step * (i + 1)]) for i in range(len(points) if smooth else 2)]
     first, second = weights(float(grid[k]), at)
     shift = float(grid[k]) - at[0] - first * (at[0] - at[1])
-    theta, w = first * (near.theta - far.theta), first * (near.w - far.w)
+    step: Array = first * (near.state - far.state)
     if second:
         shift -= second * (at[1] - at[2])
-        theta += second * (far.theta - farther.theta)
-        w += second * (far.w - farther.w)
+        step += second * (far.state - farther.state)
+    theta = step[0]
     theta += shift
-    return Start(near.theta + theta.clip(-FORESIGHT, FORESIGHT), near.w + w)
+    np.minimum(theta, FORESIGHT, out=theta)
+    np.maximum(theta, -FORESIGHT, out=theta)
+    step += near.state
+    return Start(step[0], step[1])
 
 
 def weights(gamma: float, at: Sequence[float]) -> tuple[float, float]:

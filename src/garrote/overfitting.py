@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 
-from garrote.arrays import Array
 from garrote.limits import INTERPOLATED
 from garrote.problem import Problem
-from garrote.workingset import Found
+from garrote.workingset import Found, Model
 
 #: With as many features as samples, more than this fraction of n_samples selected is on the way to interpolation.
 INTERPOLATES = 0.5
@@ -26,14 +25,16 @@ CASCADE = 10
 class Overfitting:
     """The rules for one problem."""
 
-    def __init__(self, problem: Problem, prior_log_odds: Array | None) -> None:
+    def __init__(self, problem: Problem, model: Model) -> None:
         self.n_samples, self.sigma2_y = problem.n_samples, problem.sigma2_y
         self.n_features = len(problem.varying)
         # As many features as samples can fit anything; with fewer, F is bounded.
         can_interpolate = self.n_features >= self.n_samples - 1
         self.most_selected = INTERPOLATES * (self.n_samples - 1) if can_interpolate else math.inf
         self.wide = self.n_features >= 2 * self.n_samples  #: whether some useless features always fit well
-        self.alike = prior_log_odds is None or bool((prior_log_odds == prior_log_odds[0]).all())
+        odds = model.prior_log_odds
+        alike = odds is None or bool((odds == odds[0]).all())
+        self.doubts = self.wide and alike and model.ridge == 0.0  #: whether it is known what useless features explain
 
     def overfits(self, found: Found) -> str:
         """Why lowest F no longer means best here, or ''."""
@@ -61,7 +62,7 @@ class Overfitting:
 
         It is not believed if it explains only what useless features would, and the prior expects less than one of them.
         """
-        if larger <= size + 1 + CASCADE or not (self.wide and self.alike and self.additions_mean_something(gamma)):
+        if larger <= size + 1 + CASCADE or not (self.doubts and self.additions_mean_something(gamma)):
             return ""
         if log_sets_as_good(self.n_samples, self.n_features, size, larger, less_noise / noise) <= 0.0:
             return ""

@@ -27,7 +27,13 @@ class Point:
 
     found: Found
     branch: str
+    theta: Array = field(init=False)
+    w: Array = field(init=False)
     _selected: Index | None = field(init=False, default=None)
+    _state: Array | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self.theta, self.w = self.found.run.end.theta, self.found.run.end.w
 
     @property
     def selected(self) -> Index:
@@ -37,12 +43,11 @@ class Point:
         return self._selected
 
     @property
-    def theta(self) -> Array:
-        return self.found.run.end.theta
-
-    @property
-    def w(self) -> Array:
-        return self.found.run.end.w
+    def state(self) -> Array:
+        """θ and w, one below the other."""
+        if self._state is None:
+            self._state = np.array((self.theta, self.w))
+        return self._state
 
     @property
     def free_energy(self) -> float:

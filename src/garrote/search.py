@@ -77,7 +77,7 @@ class Search:
         self.compiled: BlockSearch | None = None  #: whose points are the best, until they are asked for one by one
         self.up: list[float] = []
         self.down: list[float] = []
-        self.rules = Overfitting(problem, model.prior_log_odds)
+        self.rules = Overfitting(problem, model)
         self.cut = True  #: whether the grid ends where the path overfits
         self.end = 0  #: branches are followed, and moves made, only below this position
         self.cascade = ""  #: why it is lower than where annealing ended, or ''
