@@ -35,16 +35,16 @@ def foreseen(grid: Array, k: int, step: int, points: Sequence[Point]) -> Start |
     at = [float(grid[k + step * (i + 1)]) for i in range(len(points) if smooth else 2)]
     first, second = weights(float(grid[k]), at)
     shift = float(grid[k]) - at[0] - first * (at[0] - at[1])
-    step: Array = first * (near.state - far.state)
+    change: Array = first * (near.state - far.state)
     if second:
         shift -= second * (at[1] - at[2])
-        step += second * (far.state - farther.state)
-    theta = step[0]
+        change += second * (far.state - farther.state)
+    theta = change[0]
     theta += shift
     np.minimum(theta, FORESIGHT, out=theta)
     np.maximum(theta, -FORESIGHT, out=theta)
-    step += near.state
-    return Start(step[0], step[1])
+    change += near.state
+    return Start(change[0], change[1])
 
 
 def weights(gamma: float, at: Sequence[float]) -> tuple[float, float]:
