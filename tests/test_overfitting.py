@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import beta
 from searches import found, random_search, search, several_in
+from sklearn.exceptions import ConvergenceWarning
 
 import garrote.search
 from garrote import garrote_path
@@ -16,7 +17,7 @@ from garrote.path import trace
 from garrote.points import Point
 from garrote.problem import Samples
 from garrote.restarts import check_restarts, restart
-from garrote.workingset import Model
+from garrote.workingset import Model, WorkingSet
 
 
 def test_what_counts_as_overfitting():
@@ -68,6 +69,28 @@ def test_as_many_features_as_samples_but_one_can_interpolate(n_features, can_int
     rules = random_search(20, n_features).rules
     assert (rules.overfits(several_in(10, of=n_features)) != "") == can_interpolate
     assert rules.overfits(several_in(9, of=n_features)) == ""  # 9 ≤ (20 − 1)/2
+
+
+def test_outside_features_may_not_hold_a_sizeable_part_of_the_samples_under_a_flat_prior():
+    flat, shrunk = rules(), rules(ridge=0.1)
+    ten = np.full(10, 0.9)
+    assert flat.overfits(found(ten, outside=6.0)) == ""  # 0.15 of 40 samples
+    assert flat.overfits(found(ten, outside=6.1)) == (
+        "unselected features hold a total inclusion of 6.1: together they begin to explain y"
+    )
+    assert shrunk.overfits(found(ten, outside=6.1)) == ""
+
+
+def test_the_dual_is_not_asked_for_where_the_path_ends(monkeypatch):
+    asked, diffuse = [], WorkingSet._diffuse
+    monkeypatch.setattr(WorkingSet, "_diffuse", lambda *a, **b: asked.append(a) or diffuse(*a, **b))
+    X, y, _ = sparse_regression(50, 1500, 5, sigma=1.0, rng=np.random.default_rng(22))
+    path = garrote_path(X, y)
+    assert "together they begin to explain y" in path.stopped
+    assert not asked
+    with pytest.warns(ConvergenceWarning, match=r"^1 of 2 solutions did not come to rest, the first at gamma = -3\.5:"):
+        garrote_path(X, y, gammas=[-8.0, -3.5])
+    assert asked
 
 
 # ---- cascades ------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from garrote.limits import LOST_DIGITS, NOISE_FLOOR, ROUNDING
 from garrote.minimise import minimise, minimise_plain, rounding_error
 from garrote.problem import Samples
 from garrote.solve import solve, warn_unconverged
-from garrote.workingset import UNCERTAIN_MASS
+from garrote.workingset import UNCERTAIN_MASS, Model, WorkingSet
 
 
 @st.composite
@@ -278,3 +278,14 @@ def test_where_the_noise_is_low_a_solution_knows_how_certain_a_feature_is(theta,
     solution = descend(block, np.array([500.0, -9.0, -9.0]), penalty).end
     end = descend(block, np.array([theta, *solution.theta[1:]]), penalty).end
     assert end.free_energy == pytest.approx(solution.free_energy, abs=1e-9)
+
+
+def test_a_descent_that_selects_too_many_features_does_not_look_at_x_again():
+    X, y, _ = sparse_regression(60, 1500, 10, sigma=0.5, rng=np.random.default_rng(0))
+    active = WorkingSet(Samples(X, y), Model())
+    start = active.start(-7.0)
+    start[:20] = 12.0
+    abandoned = active.descend(-7.0, start, most=5)
+    assert not abandoned.run.converged
+    assert abandoned.n_passes == 0
+    assert active.descend(-7.0, start).n_passes > 0

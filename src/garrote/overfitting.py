@@ -10,7 +10,7 @@ import math
 
 from garrote.limits import INTERPOLATED
 from garrote.problem import Problem
-from garrote.workingset import Found, Model
+from garrote.workingset import HEAVY, Found, Model
 
 #: With as many features as samples, more than this fraction of n_samples selected is on the way to interpolation.
 INTERPOLATES = 0.5
@@ -32,9 +32,10 @@ class Overfitting:
         can_interpolate = self.n_features >= self.n_samples - 1
         self.most_selected = INTERPOLATES * (self.n_samples - 1) if can_interpolate else math.inf
         self.wide = self.n_features >= 2 * self.n_samples  #: whether some useless features always fit well
+        self.flat = model.ridge == 0.0  #: a slab prior bounds F
         odds = model.prior_log_odds
         alike = odds is None or bool((odds == odds[0]).all())
-        self.doubts = self.wide and alike and model.ridge == 0.0  #: whether it is known what useless features explain
+        self.doubts = self.wide and alike and self.flat  #: whether it is known what useless features explain
 
     def overfits(self, found: Found) -> str:
         """Why lowest F no longer means best here, or ''."""
@@ -44,8 +45,11 @@ class Overfitting:
         selected = m[m > 0.5]
         if not found.at_rest and len(selected) <= self.most_selected:
             return "unselected features together begin to explain y, and no solution comes to rest"
+        outside = found.outside_mass
+        if self.flat and outside > HEAVY * self.n_samples:
+            return f"unselected features hold a total inclusion of {outside:.3g}: together they begin to explain y"
         strong = float(selected.sum())
-        return self.excess(len(selected), strong, float(m.sum()) - strong + found.outside_mass)
+        return self.excess(len(selected), strong, float(m.sum()) - strong + outside)
 
     def excess(self, n_selected: float, strong: float, weak: float) -> str:
         """What is too much of the selected features, or of the inclusion that the others hold, or ''."""

@@ -217,15 +217,19 @@ def warn_unconverged(
     tol: float,
     max_iter: int,
 ) -> None:
-    """One warning for all descents that ran out of steps, with their numbers."""
+    """One warning for all descents that ran out of steps, or did not come to rest, with their numbers."""
     if all(converged):
         return
     late = [k for k in range(len(converged)) if not converged[k]]
     worst = max(late, key=lambda k: float(residuals[k]))
-    warnings.warn(
-        f"{len(late)} of {len(converged)} solutions did not converge in {max_iter} steps; the worst, at "
-        f"gamma = {gammas[worst]:.4g}, has a residual of {residuals[worst]:.1e} > tol = {tol:.1e}. "
-        "Increase max_iter, or look for duplicate columns.",
-        ConvergenceWarning,
-        stacklevel=3,
-    )
+    if residuals[worst] > tol:
+        what = (
+            f"did not converge in {max_iter} steps; the worst, at gamma = {gammas[worst]:.4g}, has a residual of "
+            f"{residuals[worst]:.1e} > tol = {tol:.1e}. Increase max_iter, or look for duplicate columns."
+        )
+    else:
+        what = (
+            f"did not come to rest, the first at gamma = {gammas[late[0]]:.4g}: very many unselected features together "
+            "begin to explain y. Choose a more negative gamma, or ridge > 0."
+        )
+    warnings.warn(f"{len(late)} of {len(converged)} solutions {what}", ConvergenceWarning, stacklevel=3)

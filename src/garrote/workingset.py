@@ -216,6 +216,8 @@ class WorkingSet:
             theta, w, since = run.end.theta, run.end.w, self._since_look(gamma, run, residual)
             found = self._found(run, since, background)
             found.looked = looked
+            if not run.converged and run.n_iter < max_iter:  # more than ``most`` are selected
+                break
             change = self._change_of_background(since, run.end.noise, background)
             if self._rescale(background, change):
                 continue
