@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 from garrote._descent import BlockDescent
 from garrote._exchange import BlockScreen
 from garrote.arrays import Array
-from garrote.overfitting import Overfitting
 
 class Columns(NamedTuple):
     m: Array
@@ -30,8 +29,6 @@ class BlockSearch:
     n_selected: float
     strong_mass: float
     weak_mass: float
-    why: str
-    cascade: str
     def __init__(
         self,
         descent: BlockDescent,
@@ -43,7 +40,8 @@ class BlockSearch:
         tol: float,
         max_iter: int,
         lower: float,
-        rules: Overfitting,
+        most_selected: float,
+        wide: bool,
     ) -> None: ...
     def anneal_up(self, whole_grid: bool) -> None: ...
     def follow_down(self) -> None: ...

@@ -41,7 +41,7 @@ cdef double DIFFUSE = overfitting.DIFFUSE
 cdef double UNDECIDED = search.UNDECIDED
 cdef int MANY_UNDECIDED = search.MANY_UNDECIDED
 cdef int SWEEPS = search.SWEEPS
-cdef int CASCADE = overfitting.CASCADE
+cdef int CASCADE = search.CASCADE
 cdef double BEHIND = search.BEHIND
 cdef int AVALANCHE = search.AVALANCHE
 cdef int HIGHEST = search.HIGHEST
@@ -147,9 +147,6 @@ cdef class BlockSearch:
         readonly int size, end, total_iter, total_factorizations
         readonly bint overfitted
         readonly double n_selected, strong_mass, weak_mass  # of the first point that overfits
-        object rules
-        readonly str why  # the last cascade is none that explains anything
-        readonly str cascade  # the same, where the path ends for it below the end of annealing
 
     def __init__(
         self,
@@ -162,14 +159,15 @@ cdef class BlockSearch:
         double tol,
         int max_iter,
         double lower,
-        rules,
+        double most_selected,
+        bint wide,
     ):
         cdef int n = len(grid), width = descent.width
         self.descent, self.screen, self.width = descent, screen, width
         self.grid, self.odds, self.ridge = grid, odds, ridge
         self.swaps_compared = 1 if (odds == odds[0]).all() else MOVES
         self.tol, self.max_iter, self.lower = tol, max_iter, lower
-        self.rules, self.most_selected, self.wide, self.why, self.cascade = rules, rules.most_selected, rules.wide, "", ""
+        self.most_selected, self.wide = most_selected, wide
         self.n_samples, self.sigma2_y = descent.n_samples, descent.sigma2_y
         descent.model(ridge, beta)
         self.reserve(n)
@@ -279,31 +277,12 @@ cdef class BlockSearch:
     cdef double found_energy(self) noexcept nogil:
         return self.descent.free_energy[self.descent.at]
 
-    cdef bint keep(self, int k, int branch) except -1 nogil:
+    cdef bint keep(self, int k, int branch) noexcept nogil:
         cdef bint abandoned = not self.descent.converged and self.descent.n_iter < self.max_iter
         if abandoned or self.found_energy() >= self.energy[k] - self.lower or self.overfits():
             return False
-        if self.is_cascade(k, k):
-            self.end_below(k)
-            return False
         self.store(k, branch)
         return True
-
-    cdef bint is_cascade(self, int k, int before) except -1 nogil:
-        """Whether at the k-th γ the descent has a lower F than a point before because of useless features."""
-        cdef int size = count_above(self.width, 0.0, self.row(before, THETA))
-        cdef int larger = count_above(self.width, 0.0, self.descent.theta)
-        return self.cut and larger > size + 1 + CASCADE and self.is_useless(self.grid[k], size, larger, self.noise[before])
-
-    cdef bint is_useless(self, double gamma, int size, int larger, double noise) except -1 with gil:
-        self.why = self.rules.cascade(gamma, size, larger, noise, self.descent.noise[self.descent.at])
-        return self.why != ""
-
-    cdef int end_below(self, int k) except -1 with gil:
-        """Let the path end before the k-th γ, but not without a point."""
-        self.end = self.size = max(k, 1)
-        self.cascade = self.why
-        return 0
 
     cdef bint overfits(self) noexcept nogil:
         cdef int selected
@@ -389,7 +368,7 @@ cdef class BlockSearch:
                     self.anneal(k, self.start, self.start_w)
                 else:
                     self.anneal(k, self.row(k - 1, GOAL), self.row(k - 1, W))
-                self.overfitted = self.overfitted or self.overfits() or k > 0 and self.is_cascade(k, k - 1)
+                self.overfitted = self.overfitted or self.overfits()
                 if self.overfitted and not whole_grid and k > 0:
                     break
                 self.store(k, UP)
@@ -430,25 +409,24 @@ cdef class BlockSearch:
             self.move_selection(-1, found.add[p])
 
     def follow_down(self):
-        cdef int k, known, size = ROWS * self.width * sizeof(double)
+        cdef int k, size = ROWS * self.width * sizeof(double)
         cdef bint following = False
         with nogil:
             for k in range(self.end - 2, -1, -1):
                 if not following:
                     if self.same_selection(self.row(k + 1, THETA), self.row(k, THETA)):
                         continue
-                    known = min(3, self.end - 1 - k)
                     memcpy(self.above, self.row(k + 1, THETA), size)
-                    if known > 1:
+                    if k + 2 < self.end:
                         memcpy(self.beyond, self.row(k + 2, THETA), size)
-                    if known > 2:
+                    if k + 3 < self.end:
                         memcpy(self.farther, self.row(k + 3, THETA), size)
                 self.foresee(
                     k,
                     1,
                     self.above,
-                    self.beyond if known > 1 else NULL,
-                    self.farther if known > 2 else NULL,
+                    self.beyond if k + 2 < self.end else NULL,
+                    self.farther if k + 3 < self.end else NULL,
                 )
                 self.descend(k, self.start, DOWN, self.start_w)
                 following = False
@@ -459,7 +437,6 @@ cdef class BlockSearch:
                 memcpy(self.farther, self.beyond, size)
                 memcpy(self.beyond, self.above, size)
                 memcpy(self.above, self.descent.theta, size)
-                known = min(3, known + 1)
                 self.keep(k, DOWN)
 
     # ---- part 3: climb -------------------------------------------------------------------------------------
@@ -603,7 +580,7 @@ cdef class BlockSearch:
             for size in range(1, highest + 1):
                 if self.rung_energy[size] - self.grid[k] * size < self.rung_energy[best] - self.grid[k] * best:
                     best = size
-            if k >= self.end or self.is_rung(best, k):  # the path may come to end below
+            if self.is_rung(best, k):
                 continue
             self.set_prior(self.grid[k])
             for i in range(self.width):
@@ -634,18 +611,13 @@ cdef class BlockSearch:
             for sweep in range(SWEEPS):
                 changed = False
                 for k in range(self.end - 1, -1, -1):
-                    changed |= self.try_around(k, k + 1, 0)
+                    changed |= self.try_neighbour(k, k + 1, 0)
+                    changed |= self.try_exchange(k)
                 for k in range(self.end):
-                    changed |= self.try_around(k, k - 1, 1)
+                    changed |= self.try_neighbour(k, k - 1, 1)
+                    changed |= self.try_exchange(k)
                 if not changed:
                     break
-
-    cdef bint try_around(self, int k, int neighbour, int side) except -1 nogil:
-        """A neighbour's solution and exchange moves; the path may come to end below."""
-        cdef bint changed = k < self.end and self.try_neighbour(k, neighbour, side)
-        if k < self.end:
-            changed |= self.try_exchange(k)
-        return changed
 
     cdef bint try_neighbour(self, int k, int neighbour, int side) except -1 nogil:
         cdef int step = neighbour - k

@@ -1,7 +1,7 @@
 """Where the lowest F no longer means the best solution: there a path ends.
 
-Where X can interpolate y, E → 0 and F → −∞. Long before that, where very many features are to be had, some of them fit
-the noise that is left; and once they do, still more of them fit what these have left, until little of y is.
+Where X can interpolate y, E → 0 and F → −∞. Long before that, where there are very many features, some of them fit the
+noise, and then others fit what these have left of it, until little of y is left.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ INTERPOLATES = 0.5
 #: Unselected features may together hold this fraction of n_samples in inclusions (or as many as are selected).
 DIFFUSE = 0.05
 
-#: An exchange move that brings in more features than this is abandoned, and the ladder ends so much above a solution.
-CASCADE = 10
+#: To name k of p features takes log C(p, k) nats. Where that was more than so many for each sample, no path that we
+#: looked at had found the features that made y, not even without noise: what is selected there is an overfit.
+NATS = 1.8
 
 
 class Overfitting:
@@ -35,7 +36,8 @@ class Overfitting:
         self.flat = model.ridge == 0.0  #: a slab prior bounds F
         odds = model.prior_log_odds
         alike = odds is None or bool((odds == odds[0]).all())
-        self.doubts = self.wide and alike and self.flat  #: whether it is known what useless features explain
+        if self.wide and self.flat and alike:
+            self.most_selected = min(self.most_selected, most_named(self.n_features, NATS * self.n_samples))
 
     def overfits(self, found: Found) -> str:
         """Why lowest F no longer means best here, or ''."""
@@ -61,21 +63,6 @@ class Overfitting:
             return f"unselected features hold a total inclusion of {weak:.3g}, the selected ones {strong:.3g}"
         return ""
 
-    def cascade(self, gamma: float, size: int, larger: int, noise: float, less_noise: float) -> str:
-        """Why the path ends where a selection of lower F is much larger, by more than a move may bring in; or ''.
-
-        It is not believed if it explains only what useless features would, and the prior expects less than one of them.
-        """
-        if larger <= size + 1 + CASCADE or not (self.doubts and self.additions_mean_something(gamma)):
-            return ""
-        if log_sets_as_good(self.n_samples, self.n_features, size, larger, less_noise / noise) <= 0.0:
-            return ""
-        added = larger - size
-        return (
-            f"at gamma = {gamma:.4g} free energy is lowest with {larger} features, but the {added} added to {size} "
-            f"explain no more than the best {added} of {self.n_features - size} useless ones would"
-        )
-
     def interpolates(self, found: Found) -> bool:
         """Repeated samples hide from the rules above, which count samples, that X can interpolate y."""
         return found.run.end.noise < INTERPOLATED * self.sigma2_y
@@ -88,16 +75,12 @@ class Overfitting:
         return not self.wide or self.n_features * math.exp(gamma) < 1.0
 
 
-def log_sets_as_good(n_samples: float, n_features: int, size: int, larger: int, left: float) -> float:
-    """The logarithm of how many sets of useless features, added to some, leave no more of the noise; a lower bound.
-
-    Regression on j random directions leaves a fraction ε or less with probability I_ε(a, b), where 2b = j and 2a is the
-    degrees of freedom after it. I_ε(a, b) is above ε^a (1 − ε)^(b − 1) / (a B(a, b)) if b ≥ 1.
-    """
-    added = larger - size
-    a, b = 0.5 * (n_samples - 1.0 - larger), 0.5 * added
-    sets = math.lgamma(n_features - size + 1) - math.lgamma(added + 1) - math.lgamma(n_features - larger + 1)
-    if left <= 0.0 or left >= 1.0:
-        return -math.inf if left <= 0.0 else sets
-    log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
-    return sets + a * math.log(left) + (b - 1.0) * math.log1p(-left) - math.log(a) - log_beta
+def most_named(n_features: int, nats: float) -> int:
+    """The most of n_features, at least one and at most half, that can be named by so many nats."""
+    size, named = 1, math.log(n_features)
+    while 2 * size < n_features:
+        named += math.log((n_features - size) / (size + 1))
+        if named > nats:
+            break
+        size += 1
+    return size

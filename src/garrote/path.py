@@ -199,7 +199,7 @@ def trace(
     reason = search.run(whole_grid or (model.ridge > 0.0 and search.active.whole))
     restart(search, restarts)
     if not whole_grid:
-        reason = search.trim() or search.cascade or reason
+        reason = search.trim() or reason
     path = _path_of(search, reason)
     warn_unconverged(grid, search.converged, path.solutions.residuals, tol, max_iter)
     return path

@@ -48,8 +48,7 @@ def restart(search: Search, restarts: Restarts) -> None:
     rng = np.random.default_rng(restarts.seed)
     for k in range(search.end):
         for start in islice(cycle(STARTS), restarts.per_gamma):
-            if k < search.end:  # the path may come to end below
-                _restart_once(search, k, start(_solution(search, k), search.problem.n_samples, rng))
+            _restart_once(search, k, start(_solution(search, k), search.problem.n_samples, rng))
         search.tidy()
     search.settle()
 
@@ -61,9 +60,9 @@ def _restart_once(search: Search, k: int, theta: Array) -> None:
         return
     search.best[k] = point
     search.try_exchange(k)
-    after, search.best[k] = search.best[k], before
-    if not search.rules.interpolates(after.found):
-        search.keep(k, after)
+    after = search.best[k]
+    if search.rules.interpolates(after.found) or after.free_energy >= before.free_energy - search.lower:
+        search.best[k] = before
 
 
 def _solution(search: Search, k: int) -> Array:

@@ -26,7 +26,7 @@ from garrote.exchange import moves
 from garrote.foresight import foreseen
 from garrote.ladder import falls_without_end, ladder
 from garrote.minimise import Descent, Rival
-from garrote.overfitting import CASCADE, Overfitting
+from garrote.overfitting import Overfitting
 from garrote.points import Point, Start
 from garrote.problem import Problem
 from garrote.workingset import Found, Model, WorkingSet
@@ -39,6 +39,9 @@ SWEEPS = 10
 
 #: A branch that is followed down is left where its F has risen so far above the best: the next jump opens another.
 BEHIND = 10.0
+
+#: An exchange move that brings in more features than this is abandoned, and the ladder ends so much above a solution.
+CASCADE = 10
 
 #: On the way up a cascade is looked at, where so many more features may be selected, for it may be a long avalanche.
 AVALANCHE = 30
@@ -80,7 +83,6 @@ class Search:
         self.rules = Overfitting(problem, model)
         self.cut = True  #: whether the grid ends where the path overfits
         self.end = 0  #: branches are followed, and moves made, only below this position
-        self.cascade = ""  #: why it is lower than where annealing ended, or ''
         self._tidied = len(self.active.features) if self.active.whole else 0
         self._tried: set[tuple[Point, int]] = set()
         self._settled: set[Point] = set()
@@ -191,7 +193,8 @@ class Search:
             self.tol,
             self.max_iter,
             self.lower,
-            self.rules,
+            self.rules.most_selected,
+            self.rules.wide,
         )
         self.cut, settled = not whole_grid, True
         try:
@@ -208,13 +211,13 @@ class Search:
         active.n_factorizations += search.total_factorizations
         self.compiled = search
         self.up, self.down = (values.tolist() for values in search.energies()[1:])
-        self.end, self.cascade = search.end, search.cascade
+        self.end = search.end
         if not settled:
             self.climb()
             self.settle()
         if whole_grid or not search.overfitted:
             return ""
-        return self.rules.excess(search.n_selected, search.strong_mass, search.weak_mass) or search.why
+        return self.rules.excess(search.n_selected, search.strong_mass, search.weak_mass)
 
     def anneal_up(self, whole_grid: bool) -> str:
         """Part 1. Returns why the grid was cut, or ''."""
@@ -241,7 +244,7 @@ class Search:
         far = self.cut and self.active.whole and selected + AVALANCHE < self.rules.most_selected < math.inf
         if not far or self.rules.additions_mean_something(gamma):
             point = self.descend(k, start.theta, "up", near=start)
-            return point, self.why_to_end(k, point)
+            return point, self.rules.overfits(point.found)
         point = self.descend(k, start.theta, "up", near=start, most=selected + CASCADE)
         if not point.found.run.converged and len(point.selected) > selected + CASCADE:
             prior, ridge = self.active.start(gamma), self.active.model.ridge
@@ -249,19 +252,7 @@ class Search:
             if size:
                 return point, self.rules.excess(size, 0.0, 0.0)
             point = self.descend(k, point.theta, "up", near=point)
-        return point, self.why_to_end(k, point)
-
-    def why_to_end(self, k: int, point: Point) -> str:
-        """Why the path would end before this point on the way up, or ''."""
-        return self.rules.overfits(point.found) or (self.why_cascade(k, self.best[-1], point) if self.best else "")
-
-    def why_cascade(self, k: int, before: Point, point: Point) -> str:
-        """Why the path ends where a point has a lower F than another, because it is that of useless features; or ''."""
-        if not self.cut:
-            return ""
-        noise, less_noise = before.found.run.end.noise, point.found.run.end.noise
-        sizes = len(before.selected), len(point.selected)
-        return self.rules.cascade(float(self.grid[k]), *sizes, noise, less_noise)
+        return point, self.rules.overfits(point.found)
 
     def follow_down(self) -> None:
         """Part 2."""
@@ -300,7 +291,7 @@ class Search:
             gamma = float(self.grid[k])
             rung = min(rungs, key=lambda rung: rung.free_energy(gamma))
             selected = (rung.theta > 0.0).nonzero()[0]
-            if k < self.end and not np.array_equal(selected, self.best[k].selected):
+            if not np.array_equal(selected, self.best[k].selected):
                 if k and np.array_equal(selected, self.best[k - 1].selected):  # the rung's solution there is near by
                     start = foreseen(self.grid, k, -1, self.near(k, -1)) or self.best[k - 1].start
                 else:
@@ -317,9 +308,9 @@ class Search:
             changed = False
             self.active.bring_partners(np.concatenate([point.selected for point in self.best[: self.end]]))
             for positions, towards in ((range(self.end - 1, -1, -1), 1), (range(self.end), -1)):
-                for k in positions:  # the path may come to end below
-                    changed |= k < self.end and self.try_neighbour(k, k + towards)
-                    changed |= k < self.end and self.try_exchange(k)
+                for k in positions:
+                    changed |= self.try_neighbour(k, k + towards)
+                    changed |= self.try_exchange(k)
                     self.tidy()
             if not changed:
                 return
@@ -366,17 +357,8 @@ class Search:
         abandoned = not run.converged and run.n_iter < self.max_iter
         if abandoned or point.free_energy >= self.best[k].free_energy - self.lower or self.rules.overfits(point.found):
             return False
-        if why := self.why_cascade(k, self.best[k], point):
-            self.end_below(k, why)
-            return False
         self.best[k] = point
         return True
-
-    def end_below(self, k: int, why: str) -> None:
-        """Let the path end before the k-th γ, but not without a point."""
-        self.end, self.cascade = max(k, 1), why
-        for values in (self.best, self.up, self.down):
-            del values[self.end :]
 
     def tidy(self) -> None:
         """Let go of the features that entered the working set only for points that were not kept."""
