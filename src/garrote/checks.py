@@ -87,7 +87,9 @@ def check_weights(sample_weight: Any, like: Any) -> Array:
     """Weights as float64, one per sample: finite, none negative, not all zero; ones, if not given."""
     if sample_weight is not None:
         sample_weight = as_floats("sample_weight", sample_weight)
-    weights = _check_sample_weight(sample_weight, like, dtype=np.float64)
+    weights = sample_weight
+    if weights is None or weights.ndim != 1 or len(weights) != like.shape[0] or not np.isfinite(weights).all():
+        weights = _check_sample_weight(weights, like, dtype=np.float64)  # which takes longer than a small fit
     check_no_negative_weight(weights)
     if not weights.any():
         raise ValueError("sample_weight is zero for every sample; give at least two samples a positive weight.")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,7 +26,7 @@ from garrote import slabs
 from garrote._loops import COMPILED, column_moments
 from garrote.arrays import Array, Index, Split
 from garrote.slabs import column_slabs
-from garrote.threads import over_threads
+from garrote.threads import over_threads, sum_over_threads
 
 #: So few vectors are multiplied one by one while a slab is in the cache: BLAS takes longer for a matrix of so few.
 FEW = 4
@@ -126,6 +126,8 @@ class DenseDesign(Design):
         #: Whether passes are computed in the dtype of X.
         self.floating = X.dtype == np.float64 or (X.dtype == np.float32 and not double)
         self.by_columns = X.flags.f_contiguous and X.dtype in (np.float64, np.float32)  #: for the compiled loops
+        #: Whether slabs are of rows: slabs of few columns would read whole rows, or much of them, each.
+        self.by_rows = not X.flags.f_contiguous and X.shape[0] > X.shape[1]
 
     def in_double(self) -> Design:
         single = self.floating and self.X.dtype == np.float32
@@ -134,10 +136,11 @@ class DenseDesign(Design):
     def transpose_dot(self, r: Array) -> Array:
         if r.ndim == 1 and self.X.dtype == np.float64 and self.X.size <= slabs.SLAB_ELEMENTS:
             return self.X.T @ r  # one slab: a small fit does not want to prepare for more
-        out = np.empty((self.shape[1], *r.shape[1:]))
         size = 1.0 if self.X.dtype == np.float64 else _magnitude(r)  # any r fits into float32 when it is about one
         r = (r / size).astype(self.X.dtype, copy=False) if self.floating else r / size
-
+        if self.by_rows:
+            return size * self._sum_over_rows(lambda slab, rows: slab.T @ r[rows], single=self.floating)
+        out = np.empty((self.shape[1], *r.shape[1:]))
         few = r.ndim == 2 and r.shape[1] <= FEW
 
         def one_slab(part: slice) -> None:
@@ -164,6 +167,8 @@ class DenseDesign(Design):
         return self.first_look(weights, None)[:2]
 
     def first_look(self, weights: Array, e: Array | None) -> tuple[Array, Array, Array | None]:
+        if self.by_rows:
+            return self._first_look_by_rows(weights, e)
         mean, variance = np.empty((2, self.shape[1]))
         products = None if e is None else np.empty(self.shape[1])
 
@@ -186,16 +191,45 @@ class DenseDesign(Design):
         over_threads(one_slab, column_slabs(self.shape, slabs.CACHED_ELEMENTS))
         return mean, variance, products
 
+    def _first_look_by_rows(self, weights: Array, e: Array | None) -> tuple[Array, Array, Array | None]:
+        first = self._sum_over_rows(lambda slab, rows: weights[rows] @ slab)
+
+        def about_first(slab: Array, rows: slice) -> Array:
+            centred = slab - first
+            rest, w = np.zeros((3, self.shape[1])), weights[rows]
+            rest[0] = w @ centred
+            if e is not None:
+                rest[1] = e[rows] @ centred
+            rest[2] = w @ np.square(centred, out=centred)
+            return rest
+
+        rest, products, square = self._sum_over_rows(about_first)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if e is not None:
+                products -= e.sum() * rest
+            return first + rest, square - rest**2, None if e is None else products
+
+    def _sum_over_rows(self, function: Callable[[Array, slice], Array], *, single: bool = False) -> Array:
+        """Σ function(slab, rows) over slabs of rows, which are in float64 unless ``single``."""
+
+        def one_slab(rows: slice) -> Array:
+            slab = self.X[rows] if single else np.asarray(self.X[rows], dtype=np.float64)
+            return np.asarray(function(slab, rows), dtype=np.float64)
+
+        return sum_over_threads(one_slab, column_slabs(self.X.T.shape, slabs.CACHED_ELEMENTS))
+
     def dot(self, features: Index, v: Array) -> Array:
         if not self.floating or len(features) < self.shape[1] // 16:
             return super().dot(features, v)
         spread = np.zeros(self.shape[1], dtype=self.X.dtype)  # for so many columns a whole pass beats gathering them
         spread[features] = v
+        if self.by_rows:
+            return np.concatenate(over_threads(lambda rows: self.X[rows] @ spread, column_slabs(self.X.T.shape)))
         return sum(over_threads(lambda part: self.X[:, part] @ spread[part], column_slabs(self.shape)), np.zeros(1))
 
     def round_trip(self, r: Array, respond: Respond) -> Array:
         """Column by column where they are contiguous, so that X is read from memory once."""
-        if not self.floating:
+        if not self.floating or self.by_rows:
             return super().round_trip(r, respond)
         r = r.astype(self.X.dtype, copy=False)
 
@@ -296,6 +330,9 @@ class Rows(Design):
 
     def moments(self, weights: Array) -> tuple[Array, Array]:
         return self.whole.moments(self._everywhere(weights))
+
+    def first_look(self, weights: Array, e: Array | None) -> tuple[Array, Array, Array | None]:
+        return self.whole.first_look(self._everywhere(weights), None if e is None else self._everywhere(e))
 
     def take(self, rows: Index | slice) -> Design:
         return Rows(self.whole, self.rows[rows])

@@ -26,6 +26,7 @@ from garrote.checks import check_inputs, check_outputs, check_prior_log_odds, ch
 from garrote.covariates import EXPLAINED, Projection, column_positions, find_covariates
 from garrote.design import Design, Respond, as_design, is_dask
 from garrote.slabs import feature_slabs, row_slabs
+from garrote.tall import triangle
 from garrote.units import Units, in_units
 
 #: A column whose standard deviation is below this fraction of its mean is constant up to rounding.
@@ -289,13 +290,13 @@ class Samples(Problem):
         return self.projection.to_coef @ (y - self.projection.coordinates[features].T @ v)
 
     def shortened(self, features: Index) -> tuple[Array, Array, float]:
-        """Root, target and floor with a row per feature, by an orthogonal transformation of a few rows at a time."""
+        """Root, target and floor with a row per feature, whose products are those of all rows."""
         width, target = len(features), self.root_target
-        r: Array = np.empty((0, width + 1))
-        for rows in row_slabs(len(target), width):
-            part = np.column_stack([self.roots(features, rows), target[rows]])
-            tall = linalg.qr(np.vstack([r, part]), mode="r", overwrite_a=True, check_finite=False)[0]
-            r = np.array(tall[: width + 1], dtype=np.float64)
+
+        def part(rows: slice) -> Array:
+            return np.column_stack([self.roots(features, rows), target[rows]])
+
+        r = triangle(part, row_slabs(len(target), width + 1))
         return np.asfortranarray(r[:width, :width]), r[:width, width].copy(), float(r[width, width] ** 2)
 
     def block(self, features: Index, *, shorten: bool = True) -> Block:

@@ -109,9 +109,7 @@ class Unseen(NamedTuple):
 
 def path_errors(path: Path, train: Samples, unseen: Unseen) -> Array:
     """Mean squared error, on unseen samples, of every solution of a path fitted to others."""
-    coefs = path.coefs
-    used = np.flatnonzero(np.diff(coefs.tocsr().indptr))
-    v = coefs[used].toarray()
+    used, v = path.solutions.listed_coefs()
     errors = unseen.y[:, None] - (train.y_mean - train.x_mean[used] @ v)
     for part in column_slabs((len(unseen.y), len(used))):
         errors -= unseen.design.columns(used[part]) @ v[part]

@@ -76,6 +76,16 @@ class Solutions(Sequence[Solution]):
         """m·w of the listed features, n_features × n_gammas."""
         return self._stack(_joined(self.inclusions) * _joined(self.slabs))
 
+    def listed_coefs(self) -> tuple[Index, Array]:
+        """The features that any solution lists, and m·w of these, a row each."""
+        if isinstance(self.inclusions, np.ndarray):
+            return self.features[0], (self.inclusions * self.slabs).T
+        rows, starts = self._pattern
+        listed, row = np.unique(rows, return_inverse=True)
+        v = np.zeros((len(listed), len(self)))
+        v[row, np.repeat(np.arange(len(self)), np.diff(starts))] = _joined(self.inclusions) * _joined(self.slabs)
+        return listed, v
+
     def sparse_inclusions(self) -> sparse.csc_array:
         """m of the listed features, n_features × n_gammas."""
         return self._stack(_joined(self.inclusions).copy())

@@ -8,17 +8,23 @@ results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import reduce
+from operator import add
 from threading import Lock
 from typing import Any, TypeVar
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+#: Sums over rows are made of so many parts at most, each as large as the sum.
+PARTS = 16
 
 #: Seconds after which a lock, which is held for milliseconds, counts as lost.
 PATIENCE = 1.0
@@ -117,3 +123,15 @@ def over_threads(function: Callable[[T], R], parts: Sequence[T]) -> list[R]:
         return [function(part) for part in parts]
     with ThreadPoolExecutor(n_threads) as pool:
         return list(pool.map(function, parts))
+
+
+def sum_over_threads(function: Callable[[T], R], parts: Sequence[T]) -> R:
+    """The sum of function(part), of at least one part, in an order that does not depend on the number of threads."""
+    size = -(-len(parts) // PARTS)
+    groups = [parts[first : first + size] for first in range(0, len(parts), size)]
+
+    def add_up(terms: Iterable[R]) -> R:
+        with np.errstate(over="ignore", invalid="ignore"):  # whoever asked refuses what is not finite
+            return reduce(add, terms)
+
+    return add_up(over_threads(lambda group: add_up(map(function, group)), groups))

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from garrote.arrays import Array, Index, Split
 from garrote.checks import check_no_negative_weight, check_numeric_columns, check_outputs, check_weights, some
 from garrote.design import Design, as_dense, as_design
-from garrote.slabs import SLAB_ELEMENTS, row_slabs
-from garrote.sources.reduction import Spread, representatives, represented, roots, row_groups
+from garrote.slabs import SLAB_ELEMENTS
+from garrote.sources.reduction import Spread, representatives, represented, roots, row_groups, spread_of_rows
 
 #: So many products of features, of all folds together, may be reduced to: 800 MB, as of 10⁴ features without folds.
 MOST_PRODUCTS = 10_000**2
@@ -263,15 +263,6 @@ def _squares(block: Any, weights: Array) -> Spread:
 
 
 def _products(block: Any, y: Array, weights: Array, group: NDArray[np.integer], *, n_groups: int) -> Spread:
-    """The spread of all columns of some rows and of y, a few rows at a time."""
+    """The spread of all columns of some rows and of y."""
     check_no_negative_weight(weights)
-    n_samples, n_features = block.shape
-
-    def part(rows: slice) -> Spread:
-        columns = np.empty((rows.stop - rows.start, n_features + 1))
-        columns[:, :-1] = as_dense(block[rows])
-        columns[:, -1] = y[rows]
-        return Spread.of_groups(columns, np.asarray(weights[rows], dtype=np.float64), group[rows], n_groups)
-
-    with np.errstate(invalid="ignore", over="ignore"):  # the client refuses what is not finite
-        return reduce(add, map(part, row_slabs(n_samples, n_features + 1) or [slice(0, 0)]))
+    return spread_of_rows(as_design(block), y, weights, group, n_groups)

@@ -20,10 +20,14 @@ from garrote.checks import check_outputs, check_weights
 from garrote.design import Design
 from garrote.problem import CONSTANT_SPREAD, Samples
 from garrote.slabs import row_slabs
+from garrote.tall import triangle_of_products, triangle_of_rows
+from garrote.threads import sum_over_threads
 
 #: Rows are left as they are where a mean is so many spreads: the mean is added to what represents them, at a cost of
 #: as many units of rounding.
 LARGE_MEAN = 1e3
+
+TINY = float(np.finfo(np.float64).tiny)
 
 #: Rows in memory are reduced where at least this many times fewer are left.
 FEWER = 2
@@ -69,6 +73,13 @@ class Spread:
                 part *= np.sqrt(w)[:, None]
                 about[g] = part.T @ part
         return cls(total, mean, about)
+
+    def covariances(self) -> Iterator[Array]:
+        """Of each group, where ``about`` has products; zero for a column that is constant up to rounding."""
+        for weight, mean, about in zip(self.weight, self.mean, self.about, strict=True):
+            products = about / max(weight, TINY)
+            constant = products.diagonal() <= (CONSTANT_SPREAD * mean) ** 2
+            yield np.where(constant | constant[:, None], 0.0, products)
 
 
 def row_groups(n_samples: int, splits: Sequence[Split]) -> tuple[Index, int]:
@@ -129,61 +140,62 @@ def condense(
         return design, y, sample_weight, splits
     y = check_outputs(y, n_samples)
     weights = np.ones(n_samples) if sample_weight is None else check_weights(sample_weight, y)
-    members = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
-    weight = np.bincount(group, weights).astype(np.float64)
-    mean, roots = zip(*(_mean_and_root(design, y, weights, rows) for rows in members), strict=True)
-    if not all(np.isfinite(root).all() for root in roots) or _large_means(mean, roots):
-        return design, y, sample_weight, splits  # where values overflow, whoever fits says so
-    rows, weights = representatives(weight, np.array(mean), roots)
+    spread = spread_of_rows(design, y, weights, group, n_groups)
+    if not np.isfinite(spread.about).all():
+        return design, y, sample_weight, splits  # whoever fits says so
+    triangles = []
+    for g, covariances in enumerate(spread.covariances()):
+        root = triangle_of_products(covariances)
+        triangles.append(
+            _triangle(design, y, weights, group == g, spread.mean[g], covariances) if root is None else root
+        )
+    if _large_means(spread.mean, triangles):
+        return design, y, sample_weight, splits
+    rows, weights = representatives(spread.weight, spread.mean, triangles)
     return rows[:, :-1], rows[:, -1].copy(), weights, represented(splits, group, n_rows)
 
 
-def _large_means(means: Sequence[Array], roots: Sequence[Array]) -> bool:
+def _large_means(means: Array, roots: Sequence[Array]) -> bool:
     """Whether the mean of a column, unless it is constant, is very many spreads in any group."""
     spread = np.array([np.abs(root).max(axis=0, initial=0.0) for root in roots])
     return bool(((np.abs(means) > LARGE_MEAN * spread) & (spread > 0.0)).any())
 
 
-def _mean_and_root(design: Design, y: Array, weights: Array, rows: Index) -> tuple[Array, Array]:
-    """The weighted means of the columns of X and of y over some rows, and R with RᵀR their covariances."""
-    n_columns = design.shape[1] + 1
-    everything = np.arange(n_columns - 1)
-    total = weights[rows].sum()
-    mean, root = np.zeros(n_columns), np.empty((0, n_columns))
-    if total == 0.0:
-        return mean, root
+def spread_of_rows(design: Design, y: Array, weights: Array, group: NDArray[np.integer], n_groups: int) -> Spread:
+    """The spread of the columns of X and of y in each group of rows, a few rows at a time."""
+    n_samples, n_features = design.shape
+    everything = np.arange(n_features)
 
-    def centred() -> Iterator[tuple[Array, Array]]:
-        for part in row_slabs(len(rows), n_columns):
-            some = rows[part]
-            yield np.column_stack([design.take(some).columns(everything), y[some]]) - mean, weights[some] / total
+    def part(rows: slice) -> Spread:
+        columns = np.column_stack([design.take(rows).columns(everything), y[rows]])
+        return Spread.of_groups(columns, np.asarray(weights[rows], dtype=np.float64), group[rows], n_groups)
 
-    with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(2):  # the second look removes the rounding of a large mean
-            mean = mean + sum((share @ columns for columns, share in centred()), np.zeros(n_columns))
-        for columns, share in centred():
-            columns *= np.sqrt(share)[:, None]
-            tall = linalg.qr(np.vstack([root, columns]), mode="r", overwrite_a=True, check_finite=False)[0]
-            root = np.array(tall[:n_columns], dtype=np.float64)
-        root[:, np.linalg.norm(root, axis=0) <= CONSTANT_SPREAD * np.abs(mean)] = 0.0
-    return mean, root
+    return sum_over_threads(part, row_slabs(n_samples, n_features + 1) or [slice(0, 0)])
+
+
+def _triangle(
+    design: Design, y: Array, weights: Array, chosen: NDArray[np.bool_], mean: Array, covariances: Array
+) -> Array:
+    """R with RᵀR the covariances of some rows, from the rows themselves."""
+    rows, total = np.flatnonzero(chosen), weights[chosen].sum()
+    everything, constant = np.arange(design.shape[1]), covariances.diagonal() == 0.0
+
+    def part(slab: slice) -> Array:
+        some = rows[slab]
+        columns = np.column_stack([design.take(some).columns(everything), y[some]]) - mean
+        columns[:, constant] = 0.0
+        return columns * np.sqrt(weights[some] / total)[:, None]
+
+    return triangle_of_rows(part, row_slabs(len(rows), len(mean)))
 
 
 def roots(spread: Spread) -> Iterator[Array]:
-    """R with RᵀR = χ of each group."""
-    for weight, mean, about in zip(spread.weight, spread.mean, spread.about, strict=True):
-        yield _root(about / max(weight, np.finfo(np.float64).tiny), mean)
-
-
-def _root(covariance: Array, mean: Array) -> Array:
-    """R with RᵀR = χ, square; zero for a column that is constant up to rounding."""
-    variance = covariance.diagonal()
-    scale = np.where(variance > (CONSTANT_SPREAD * mean) ** 2, np.sqrt(np.maximum(variance, 0.0)), 0.0)
-    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-    correlation = covariance * inverse * inverse[:, None]
-    try:
-        root = linalg.cholesky(correlation, check_finite=False)
-    except linalg.LinAlgError:  # collinear or constant columns
-        eigenvalue, vector = linalg.eigh(correlation, check_finite=False)
-        root = np.sqrt(np.maximum(eigenvalue, 0.0))[:, None] * vector.T
-    return root * scale
+    """R with RᵀR = χ of each group, where the rows are not at hand."""
+    for covariances in spread.covariances():
+        root = triangle_of_products(covariances)
+        if root is None:
+            scale = np.sqrt(covariances.diagonal())
+            unit = np.where(scale > 0.0, scale, 1.0)
+            eigenvalue, vector = linalg.eigh(covariances / unit / unit[:, None], check_finite=False)
+            root = np.sqrt(np.maximum(eigenvalue, 0.0))[:, None] * vector.T * scale
+        yield root
