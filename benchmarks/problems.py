@@ -93,6 +93,11 @@ SMALL = named(
         small(2000, 100, 5),
     ]
 )
+#: Many more samples than features.
+TALL = named(
+    Problem(n_features, n_samples, 10, min_ratio=0.001, group="tall")
+    for n_features, n_samples in ((200, 20_000), (100, 200_000))
+)
 #: The scaling grids: one size grows, the other stays.
 BY_FEATURES = named(
     Problem(n, 100, 5, group="features") for n in (1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -105,6 +110,7 @@ QUICK = {"100x100", "1000x100", "10000x50", "10000x100"}
 #: All problems once, cheapest first; those of two groups are solved once and used in both.
 PROBLEMS = dict(
     sorted(
-        {**BY_SAMPLES, **BY_FEATURES, **WIDE, **SMALL}.items(), key=lambda item: item[1].n_features * item[1].n_samples
+        {**BY_SAMPLES, **BY_FEATURES, **WIDE, **SMALL, **TALL}.items(),
+        key=lambda item: item[1].n_features * item[1].n_samples,
     )
 )

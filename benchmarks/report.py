@@ -36,7 +36,7 @@ SMALL_MB = 8.0
 
 NOTES = f"""\
 Processor time on one thread, float64 in Fortran order, noise variance {NOISE:g}, weights 0 or 1. Lasso paths have 100 λ
-down to 0.01 λ_max, on small problems 0.001; L0 paths go up to 20 features, on small problems half the samples.
+down to 0.01 λ_max, on small and tall problems 0.001; L0 paths go up to 20 features, on small problems half the samples.
 
 - *gemv*: the time in passes Xᵀr over X, timed in the same process.
 - *memory*: peak size of the process relative to X, including X (1 is no memory but X), or above it where X is small.
@@ -92,7 +92,7 @@ def section(part: pd.DataFrame) -> str:
 
 def title(problem: Problem) -> str:
     zeta = f", ζ = {problem.zeta:g}" if problem.zeta else ""
-    return f"{problem.n_features:,} features × {problem.n_samples} samples, {problem.n_nonzero} non-zero{zeta}"
+    return f"{problem.n_features:,} features × {problem.n_samples:,} samples, {problem.n_nonzero} non-zero{zeta}"
 
 
 def cells(row: Any, problem: Problem) -> list[str]:

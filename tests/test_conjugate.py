@@ -93,6 +93,32 @@ def test_near_copies_of_selected_columns_end_where_the_plain_descent_does(apart)
     assert (np.diff(ours.energies) <= 1e-9).all()
 
 
+@pytest.mark.parametrize("size", [1e10, 1e100, 1e282, np.inf, np.nan])
+def test_w_of_no_use_are_not_begun_with(size):
+    X, y = problem_of(60, 40, 5)
+    block = Samples(X, y).block(np.arange(40))
+    penalty, start = Penalty(np.full(40, -4.0)), np.linspace(-6.0, 6.0, 40)
+    without = minimise(block, start, penalty)
+    found = minimise(block, start, penalty, w=size * np.resize([1.0, -0.7, 0.3], 40))
+    np.testing.assert_allclose(found.end.free_energy, without.end.free_energy, rtol=1e-12)
+    np.testing.assert_allclose(found.end.m, without.end.m, atol=1e-8)
+
+
+def test_columns_that_depend_on_each_other_leave_f_finite():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(900, 12)) + np.linspace(-20.0, 20.0, 12)
+    X[:, 7] = 4.0
+    X[np.abs(X) < 1.0] = 0.0
+    y, weights = X[:, :3].sum(axis=1) + rng.normal(size=900), rng.integers(0, 4, size=900).astype(float)
+    X[:, 4] = X[:, 0] + 1e-3 * X[:, 5]  # screening is lost among such columns, and foresees w of 1e282
+    y += 1e3 * (X[:, 4] - X[:, 0])
+    train = np.r_[:360, 540:900]
+    gammas = [-182.32331290859682, *np.linspace(-125.0, 8.0, 19)]
+    path = garrote_path(X[train], y[train], sample_weight=weights[train], gammas=gammas)
+    assert np.isfinite(path.free_energies).all()
+    assert (np.diff(path.free_energies) < 0.0).all()
+
+
 def test_a_fit_without_noise_is_left_to_the_other_descent():
     X, _ = problem_of(30, 5, 2)
     y = X[:, 0] - 2.0 * X[:, 3]

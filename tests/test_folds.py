@@ -57,6 +57,19 @@ def test_covariates_are_projected_in_every_fold(tall, monkeypatch):
     assert_allclose(together.coef_, apart.coef_, rtol=1e-6, atol=1e-9)
 
 
+def test_rows_whose_products_lose_digits_are_reflected(tall, monkeypatch):
+    X, y, weights = tall
+    X[:, 4] = X[:, 0] + 1e-3 * X[:, 5]
+    y = y + 1e3 * (X[:, 4] - X[:, 0])  # what only a difference of columns explains
+    groups, reflect = [], reduction.triangle_of_rows
+    monkeypatch.setattr(reduction, "triangle_of_rows", lambda *args: groups.append(1) or reflect(*args))
+    together = VariationalGarroteCV(20).fit(X, y, weights)
+    assert len(groups) == 5
+    apart = fit_apart(monkeypatch, X, y, weights)
+    assert_allclose(together.mse_path_, apart.mse_path_, rtol=1e-6)
+    assert_allclose(together.predict(X), apart.predict(X), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("cv", [5, KFold(10)])
 def test_rows_are_read_once_whatever_the_number_of_folds(tall, cv, monkeypatch):
     X, y, _ = tall

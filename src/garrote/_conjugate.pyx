@@ -116,6 +116,8 @@ cdef double FAR = 2.0
 #: Where a descent ends, no w is farther from its equation than so many times the tolerance, in units of its own deviation: F
 #: has the square of that, and Eq. (m) holds to the tolerance itself.
 cdef double LOOSE = 10.0
+#: w that leave so many times ⟨y²⟩ are none: what exchange foresees of almost copies may be rounding.
+cdef double WORSE = 100.0
 #: The least part of a fixed-point step that is tried.
 cdef double SHORTEST_STEP = 0.01
 #: Along a direction of negative curvature the step is so many times the fixed-point step, and changes θ by so much at most.
@@ -250,11 +252,12 @@ cdef class ConjugateDescent:
         """Evaluate the start; where w is not known, or not that of a solution near by, it is found for the given m."""
         self.by_gram = not self.has_root or 2 * self.rows >= self.width  # whatever was before
         memcpy(self.theta, theta, self.width * sizeof(double))
-        if w == NULL:
-            memset(self.w, 0, self.width * sizeof(double))
-        else:
+        if w != NULL:
             memcpy(self.w, w, self.width * sizeof(double))
-        return self.evaluate() and ((w != NULL and self.w_residual <= FAR) or self.find_w())
+            if self.evaluate() and self.noise < WORSE * self.sigma2_y:
+                return self.w_residual <= FAR or self.find_w()
+        memset(self.w, 0, self.width * sizeof(double))
+        return self.evaluate() and self.find_w()
 
     cdef void remember(self) noexcept nogil:
         """Where steps begin."""

@@ -155,7 +155,7 @@ cdef class BlockDescent:
         bint to_beat,
         bint traced,
     ):
-        """Descend from θ, and from the weak features' w if they are known; F at the start and after each step, if traced.
+        """Descend from θ, and from w if they are known; F at the start and after each step, if traced.
 
         The descent is abandoned when it selects more than ``most`` features, or when it comes close to the inclusions
         ``rival``, or will end above ``rival_energy``.
@@ -191,10 +191,10 @@ cdef class BlockDescent:
             self.promoted[i] = False
             self.theta[i] = theta[i]
             self.m[i] = sigmoid(theta[i])
-            self.w[i] = 0.0 if w == NULL else w[i]
+            self.w[i] = 0.0  # those of the start were of no use
             self.v[i] = self.m[i] * self.w[i]
         self.choose_strong()
-        for i in range(WARM if w == NULL else 0):  # w for the given m, so that a solution is a fixed point
+        for i in range(WARM):  # w for the given m, so that a solution is a fixed point
             if self.n_strong < self.width:
                 self.visit_weak(True)
                 self.evaluate(self.at, True)

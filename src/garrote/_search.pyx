@@ -279,7 +279,7 @@ cdef class BlockSearch:
 
     cdef bint keep(self, int k, int branch) noexcept nogil:
         cdef bint abandoned = not self.descent.converged and self.descent.n_iter < self.max_iter
-        if abandoned or self.found_energy() >= self.energy[k] - self.lower or self.overfits():
+        if abandoned or not self.found_energy() < self.energy[k] - self.lower or self.overfits():  # NaN is not lower
             return False
         self.store(k, branch)
         return True

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -158,6 +159,8 @@ class DenseDesign(Design):
     def columns(self, features: Index) -> Array:
         if len(features) == self.shape[1] and (features[:-1] < features[1:]).all():  # all of them: nothing to gather
             return np.array(self.X, dtype=np.float64, order="F")
+        if self.X.flags.f_contiguous:  # several times as fast where columns are long
+            return np.asarray(np.take(self.X.T, features, axis=0).T, dtype=np.float64)
         return np.asfortranarray(self.X[:, features], dtype=np.float64)
 
     def part(self, rows: Index, features: Index) -> Array:
@@ -214,7 +217,8 @@ class DenseDesign(Design):
 
         def one_slab(rows: slice) -> Array:
             slab = self.X[rows] if single else np.asarray(self.X[rows], dtype=np.float64)
-            return np.asarray(function(slab, rows), dtype=np.float64)
+            with np.errstate(over="ignore", invalid="ignore"):  # the problem refuses what is not finite
+                return np.asarray(function(slab, rows), dtype=np.float64)
 
         return sum_over_threads(one_slab, column_slabs(self.X.T.shape, slabs.CACHED_ELEMENTS))
 
@@ -258,6 +262,11 @@ class SparseDesign(Design):
             X.sum_duplicates()
         self.X = X
         self.shape = X.shape
+
+    @cached_property
+    def _by_rows(self) -> Any:
+        """X in the format in which slabs of rows are found at once."""
+        return self.X.tocsr()
 
     def transpose_dot(self, r: Array) -> Array:
         return np.asarray(self.X.T @ r, dtype=np.float64)
@@ -306,7 +315,7 @@ class SparseDesign(Design):
 
     def take(self, rows: Index | slice) -> Design:
         if isinstance(rows, slice) or self.X.nnz <= slabs.SLAB_ELEMENTS:
-            return SparseDesign(self.X.tocsr()[rows])
+            return SparseDesign(self._by_rows[rows])
         return Rows(self, rows)
 
 

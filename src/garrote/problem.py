@@ -26,7 +26,8 @@ from garrote.checks import check_inputs, check_outputs, check_prior_log_odds, ch
 from garrote.covariates import EXPLAINED, Projection, column_positions, find_covariates
 from garrote.design import Design, Respond, as_design, is_dask
 from garrote.slabs import feature_slabs, row_slabs
-from garrote.tall import triangle
+from garrote.tall import triangle_of_products, triangle_of_rows
+from garrote.threads import sum_over_threads
 from garrote.units import Units, in_units
 
 #: A column whose standard deviation is below this fraction of its mean is constant up to rounding.
@@ -292,11 +293,15 @@ class Samples(Problem):
     def shortened(self, features: Index) -> tuple[Array, Array, float]:
         """Root, target and floor with a row per feature, whose products are those of all rows."""
         width, target = len(features), self.root_target
-
-        def part(rows: slice) -> Array:
-            return np.column_stack([self.roots(features, rows), target[rows]])
-
-        r = triangle(part, row_slabs(len(target), width + 1))
+        slabs = row_slabs(len(target), width + 1)
+        products = np.empty((width + 1, width + 1))
+        products[:width, :width] = sum_over_threads(
+            lambda rows: linalg.blas.dsyrk(1.0, self.roots(features, rows), trans=1), slabs
+        )
+        products[:width, width], products[width, width] = self.b[features], target @ target
+        r = triangle_of_products(products)
+        if r is None:
+            r = triangle_of_rows(lambda rows: np.column_stack([self.roots(features, rows), target[rows]]), slabs)
         return np.asfortranarray(r[:width, :width]), r[:width, width].copy(), float(r[width, width] ** 2)
 
     def block(self, features: Index, *, shorten: bool = True) -> Block:

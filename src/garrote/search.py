@@ -355,7 +355,8 @@ class Search:
         """Keep a point whose F is lower, unless it overfits or was abandoned on the way."""
         run = point.found.run
         abandoned = not run.converged and run.n_iter < self.max_iter
-        if abandoned or point.free_energy >= self.best[k].free_energy - self.lower or self.rules.overfits(point.found):
+        lower = point.free_energy < self.best[k].free_energy - self.lower  # which NaN is not
+        if abandoned or not lower or self.rules.overfits(point.found):
             return False
         self.best[k] = point
         return True

@@ -19,8 +19,8 @@ SLAB_FEATURES = 1 << 15
 
 
 def row_slabs(n_samples: int, n_columns: int) -> list[slice]:
-    """Slices of rows, each several times as many as columns, whose float64 copy stays below SLAB_ELEMENTS."""
-    step = max(4 * n_columns, SLAB_ELEMENTS // max(1, n_columns))
+    """Slices of rows, each several times as many as columns, whose float64 copy stays in the cache, if it can."""
+    step = max(4 * n_columns, CACHED_ELEMENTS // max(1, n_columns))
     return [slice(start, min(start + step, n_samples)) for start in range(0, n_samples, step)]
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from scipy import linalg
 
 from garrote.arrays import Array
-from garrote.threads import sum_over_threads
 
 #: Columns are well conditioned where the reciprocal condition number of their correlations is above this.
 WELL_CONDITIONED = 1e-4
@@ -21,15 +20,8 @@ WELL_CONDITIONED = 1e-4
 SHORTEST, LONGEST = 1e-140, 1e150
 
 
-def triangle(part: Callable[[slice], Array], slabs: Sequence[slice]) -> Array:
-    """R of a matrix whose ``part(slab)`` is a slab of its rows, asked for once or twice."""
-    products = sum_over_threads(lambda slab: linalg.blas.dsyrk(1.0, part(slab), trans=1), slabs)
-    root = triangle_of_products(products)
-    return triangle_of_rows(part, slabs) if root is None else root
-
-
 def triangle_of_products(products: Array) -> Array | None:
-    """R from the upper part of AᵀA, unless that has lost digits; columns of zeros stay what they are."""
+    """R from the upper part of AᵀA; None where that has lost digits. Columns of zeros stay what they are."""
     scale = np.sqrt(products.diagonal())
     unit = np.where(scale == 0.0, 1.0, scale)
     if not ((unit > SHORTEST) & (unit < LONGEST)).all():

@@ -8,23 +8,22 @@ results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import reduce
-from operator import add
+from operator import iadd
 from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from garrote.arrays import Array
+
 T = TypeVar("T")
 R = TypeVar("R")
-
-#: Sums over rows are made of so many parts at most, each as large as the sum.
-PARTS = 16
 
 #: Seconds after which a lock, which is held for milliseconds, counts as lost.
 PATIENCE = 1.0
@@ -118,20 +117,20 @@ def one_blas_thread() -> Iterator[None]:
 
 def over_threads(function: Callable[[T], R], parts: Sequence[T]) -> list[R]:
     """function(part) for every part, in order."""
+    return list(one_by_one(function, parts))
+
+
+def one_by_one(function: Callable[[T], R], parts: Sequence[T]) -> Iterator[R]:
+    """function(part) for every part, in order, for whoever does not want to keep them all."""
     n_threads = min(_allowed.get(), len(parts))
     if n_threads <= 1:
-        return [function(part) for part in parts]
+        yield from map(function, parts)
+        return
     with ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(function, parts))
+        yield from pool.map(function, parts)
 
 
-def sum_over_threads(function: Callable[[T], R], parts: Sequence[T]) -> R:
-    """The sum of function(part), of at least one part, in an order that does not depend on the number of threads."""
-    size = -(-len(parts) // PARTS)
-    groups = [parts[first : first + size] for first in range(0, len(parts), size)]
-
-    def add_up(terms: Iterable[R]) -> R:
-        with np.errstate(over="ignore", invalid="ignore"):  # whoever asked refuses what is not finite
-            return reduce(add, terms)
-
-    return add_up(over_threads(lambda group: add_up(map(function, group)), groups))
+def sum_over_threads(function: Callable[[T], Array], parts: Sequence[T]) -> Array:
+    """The sum of function(part), of at least one part."""
+    with np.errstate(over="ignore", invalid="ignore"):  # whoever asked refuses what is not finite
+        return reduce(iadd, one_by_one(function, parts))

@@ -265,4 +265,5 @@ def _squares(block: Any, weights: Array) -> Spread:
 def _products(block: Any, y: Array, weights: Array, group: NDArray[np.integer], *, n_groups: int) -> Spread:
     """The spread of all columns of some rows and of y."""
     check_no_negative_weight(weights)
+    y, weights = (np.asarray(vector, dtype=np.float64) for vector in (y, weights))
     return spread_of_rows(as_design(block), y, weights, group, n_groups)

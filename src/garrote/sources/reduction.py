@@ -21,7 +21,7 @@ from garrote.design import Design
 from garrote.problem import CONSTANT_SPREAD, Samples
 from garrote.slabs import row_slabs
 from garrote.tall import triangle_of_products, triangle_of_rows
-from garrote.threads import sum_over_threads
+from garrote.threads import one_by_one
 
 #: Rows are left as they are where a mean is so many spreads: the mean is added to what represents them, at a cost of
 #: as many units of rounding.
@@ -55,24 +55,35 @@ class Spread:
             return Spread(weight, mean, self.about + other.about + factor * between)
 
     @classmethod
-    def of_groups(cls, columns: Array, weights: Array, group: NDArray[np.integer], n_groups: int) -> Spread:
-        """Products of all columns, for each group of rows; the columns are overwritten."""
-        n_columns = columns.shape[1]
-        total, mean = np.zeros(n_groups), np.zeros((n_groups, n_columns))
-        about = np.zeros((n_groups, n_columns, n_columns))
-        here = np.unique(group)
-        for g in here:
-            rows = slice(None) if len(here) == 1 else group == g
-            part, w = columns[rows], weights[rows]
-            total[g] = w.sum()
-            if total[g] > 0:
-                for _ in range(2):  # the second look removes the rounding of a large mean
-                    moved = w @ part / total[g]
-                    part -= moved
-                    mean[g] += moved
-                part *= np.sqrt(w)[:, None]
-                about[g] = part.T @ part
-        return cls(total, mean, about)
+    def of_nothing(cls, n_groups: int, n_columns: int) -> Spread:
+        """Of groups without samples, with room for products."""
+        return cls(np.zeros(n_groups), np.zeros((n_groups, n_columns)), np.zeros((n_groups, n_columns, n_columns)))
+
+    @classmethod
+    def of_rows(cls, columns: Array, y: Array, weights: Array) -> Spread:
+        """Products of the columns of X, which are overwritten, and of y, over all rows as one group."""
+        spread, total = cls.of_nothing(1, columns.shape[1] + 1), weights.sum()
+        if total > 0.0:
+            spread.weight[0], mean, about = total, spread.mean[0], spread.about[0]
+            for _ in range(2):  # the second look removes the rounding of a large mean
+                moved, moved_y = weights @ columns / total, weights @ y / total
+                columns -= moved
+                y = y - moved_y
+                mean[:-1] += moved
+                mean[-1] += moved_y
+            root = np.sqrt(weights)
+            columns *= root[:, None]
+            y *= root
+            about[:-1, :-1] = columns.T @ columns
+            about[:-1, -1] = about[-1, :-1] = columns.T @ y
+            about[-1, -1] = y @ y
+        return spread
+
+    def add_to(self, group: int, other: Spread) -> None:
+        """Let one group have other samples, too."""
+        one = slice(group, group + 1)
+        both = Spread(self.weight[one], self.mean[one], self.about[one]) + other
+        self.weight[one], self.mean[one], self.about[one] = both.weight, both.mean, both.about
 
     def covariances(self) -> Iterator[Array]:
         """Of each group, where ``about`` has products; zero for a column that is constant up to rounding."""
@@ -166,11 +177,20 @@ def spread_of_rows(design: Design, y: Array, weights: Array, group: NDArray[np.i
     n_samples, n_features = design.shape
     everything = np.arange(n_features)
 
-    def part(rows: slice) -> Spread:
-        columns = np.column_stack([design.take(rows).columns(everything), y[rows]])
-        return Spread.of_groups(columns, np.asarray(weights[rows], dtype=np.float64), group[rows], n_groups)
+    def part(rows: slice) -> list[tuple[int, Spread]]:
+        columns, outputs, weight = design.take(rows).columns(everything), y[rows], weights[rows]
+        here = np.unique(group[rows])
+        with np.errstate(over="ignore", invalid="ignore"):  # whoever asked refuses what is not finite
+            if len(here) == 1:
+                return [(int(here[0]), Spread.of_rows(columns, outputs, weight))]
+            of_group = [(int(g), group[rows] == g) for g in here]
+            return [(g, Spread.of_rows(columns[its], outputs[its], weight[its])) for g, its in of_group]
 
-    return sum_over_threads(part, row_slabs(n_samples, n_features + 1) or [slice(0, 0)])
+    total = Spread.of_nothing(n_groups, n_features + 1)
+    for spreads in one_by_one(part, row_slabs(n_samples, n_features)):
+        for g, spread in spreads:
+            total.add_to(g, spread)
+    return total
 
 
 def _triangle(
