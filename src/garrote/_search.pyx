@@ -54,6 +54,7 @@ cdef int DEPTH = exchange.DEPTH
 cdef int CHAINS = exchange.CHAINS
 cdef double SWITCHED = exchange.SWITCHED
 cdef double DECIDED = exchange.DECIDED
+cdef double MUCH = exchange.MUCH
 cdef double CERTAIN = ladder.CERTAIN
 cdef int RUNG_SWAPS = ladder.SWAPS
 cdef int PAIRED = ladder.PAIRED
@@ -661,6 +662,7 @@ cdef class BlockSearch:
     cdef bint try_moves(self, int k, bint swaps) except -1 nogil:
         """Solve the most promising moves from the k-th point, until one lowers F."""
         cdef int p
+        cdef bint lasts
         cdef Best found
         cdef double gamma = self.grid[k], slack
         self.set_prior(gamma)
@@ -670,7 +672,8 @@ cdef class BlockSearch:
         )
         for p in range(found.size):
             slack = SLACK if found.drop[p] >= 0 else SLACK_OF_ADDITIONS
-            if found.value[p] < slack and (self.is_decided(k, found.drop[p]) or self.is_decided(k, found.add[p])):
+            lasts = found.value[p] < -MUCH or self.is_decided(k, found.drop[p]) or self.is_decided(k, found.add[p])
+            if found.value[p] < slack and lasts:
                 memcpy(self.start, self.row(k, THETA), self.width * sizeof(double))
                 self.switch(found.drop[p], found.add[p])
                 self.screen.find_w_after(found.drop[p], found.add[p], self.start_w)

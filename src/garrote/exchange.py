@@ -43,8 +43,10 @@ CHAINS = 2
 #: θ of a feature that a move switches on or off.
 SWITCHED = 12.0
 
-#: A feature whose θ is closer to zero is undecided: the descent moves it by itself, and would undo its switch.
+#: A feature whose θ is closer to zero is undecided: the descent moves it by itself, and would undo its switch, unless that
+#: lowers F by more than this.
 DECIDED = 3.0
+MUCH = 0.5
 
 
 class Moves(NamedTuple):
@@ -65,7 +67,8 @@ def moves(block: Block, solution: Array, gamma: Array, ridge: float, *, adds: bo
     best = list(zip(*screen.best(MOVES, adds, swaps), strict=True))
     decided = np.abs(solution) >= DECIDED
     for change, drop, add in best:
-        if change < (SLACK if drop >= 0 else SLACK_OF_ADDITIONS) and any(decided[i] for i in (drop, add) if i >= 0):
+        lasts = change < -MUCH or any(decided[i] for i in (drop, add) if i >= 0)
+        if change < (SLACK if drop >= 0 else SLACK_OF_ADDITIONS) and lasts:
             yield Start(switched(solution, gamma, drop, add), screen.w_after(drop, add))
     chains = [move for move in best if min(move[1:]) >= 0][:CHAINS]
     if chains:

@@ -294,12 +294,14 @@ class Samples(Problem):
         """Root, target and floor with a row per feature, whose products are those of all rows."""
         width, target = len(features), self.root_target
         slabs = row_slabs(len(target), width + 1)
-        products = np.empty((width + 1, width + 1))
-        products[:width, :width] = sum_over_threads(
-            lambda rows: linalg.blas.dsyrk(1.0, self.roots(features, rows), trans=1), slabs
-        )
-        products[:width, width], products[width, width] = self.b[features], target @ target
-        r = triangle_of_products(products)
+
+        def products(rows: slice) -> Array:
+            root, out = self.roots(features, rows), np.zeros((width + 1, width + 1))
+            out[:width, :width] = linalg.blas.dsyrk(1.0, root, trans=1)  # its upper part
+            out[:width, width], out[width, width] = root.T @ target[rows], target[rows] @ target[rows]
+            return out
+
+        r = triangle_of_products(sum_over_threads(products, slabs))
         if r is None:
             r = triangle_of_rows(lambda rows: np.column_stack([self.roots(features, rows), target[rows]]), slabs)
         return np.asfortranarray(r[:width, :width]), r[:width, width].copy(), float(r[width, width] ** 2)
