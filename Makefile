@@ -76,7 +76,7 @@ $(BENCH)/.installed: benchmarks/requirements.txt $(SETUP) $(wildcard src/garrote
 bench: $(BENCH)/.installed ## time VG and its peers, write results/bench (ARGS=--quick for a short run)
 	$(BENCH)/bin/python benchmarks/bench.py $(ARGS)
 
-real: $(VENV)/.installed ## test error on real data beside LassoCV, RidgeCV, ElasticNetCV (half an hour)
+real: $(VENV)/.installed ## test error on real data beside LassoCV, RidgeCV, ElasticNetCV (some minutes)
 	$(BIN)/python -m pip install --quiet --requirement benchmarks/requirements-real.txt
 	$(BIN)/python benchmarks/real.py $(ARGS)
 

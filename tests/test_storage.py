@@ -220,7 +220,9 @@ def test_columns_are_new_float64_in_fortran_order(stored):
 
 def test_dot_uses_the_named_columns(stored):
     X_design, X, _ = stored
-    assert_allclose(X_design.dot(np.array([7, 2]), np.array([0.5, -2.0])), X[:, [7, 2]] @ [0.5, -2.0])
+    fit = X_design.dot(np.array([7, 2]), np.array([0.5, -2.0]))
+    assert fit.dtype == np.float64
+    assert_allclose(fit, X[:, [7, 2]] @ [0.5, -2.0])
 
 
 def test_moments_are_the_weighted_mean_and_variance(stored):

@@ -228,7 +228,8 @@ class DenseDesign(Design):
         spread = np.zeros(self.shape[1], dtype=self.X.dtype)  # for so many columns a whole pass beats gathering them
         spread[features] = v
         if self.by_rows:
-            return np.concatenate(over_threads(lambda rows: self.X[rows] @ spread, column_slabs(self.X.T.shape)))
+            products = over_threads(lambda rows: self.X[rows] @ spread, column_slabs(self.X.T.shape))
+            return np.concatenate(products, dtype=np.float64)
         return sum(over_threads(lambda part: self.X[:, part] @ spread[part], column_slabs(self.shape)), np.zeros(1))
 
     def round_trip(self, r: Array, respond: Respond) -> Array:
