@@ -43,8 +43,8 @@ CHAINS = 2
 #: θ of a feature that a move switches on or off.
 SWITCHED = 12.0
 
-#: A feature whose θ is closer to zero is undecided: the descent moves it by itself, and would undo its switch, unless that
-#: lowers F by more than this.
+#: A feature whose θ is closer to zero is undecided: the descent moves it by itself, and would undo its switch, unless
+#: that lowers F by more than this (with 0.5, a search of 2 % more evaluations finds nearly all that 0 would).
 DECIDED = 3.0
 MUCH = 0.5
 
