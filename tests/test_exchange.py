@@ -5,7 +5,7 @@ import pytest
 
 from garrote._loops import COMPILED
 from garrote.datasets import sparse_regression
-from garrote.exchange import DECIDED, MOVES, Screen, moves
+from garrote.exchange import DECIDED, MOVES, MUCH, Screen, moves, screened
 from garrote.problem import Samples
 
 compiled = pytest.mark.skipif(not COMPILED, reason="there is no compiler")
@@ -139,11 +139,16 @@ def test_chains_touch_no_feature_twice():
         assert added.sum() <= 4 and added.sum() == np.count_nonzero(theta[added] < 0)
 
 
-def test_undecided_features_are_not_switched_alone():
+def test_undecided_features_are_switched_alone_only_where_that_promises_much():
     block, gamma = block_of(12), np.full(12, -1.0)
     theta = np.array([9.0, 9.0, 1.0, 0.5, -0.5, -1.0] + 6 * [-9.0])
     undecided = np.abs(theta) < DECIDED
-    starts = list(moves(block, theta, gamma, 0.0, adds=True, swaps=False))
-    assert starts
-    for start in starts:
-        assert not undecided[start.theta != theta].all()
+    promised, *moved = screened(block, theta, gamma, 0.0).best(12, True, False)
+    promise = {max(move): change for change, *move in zip(promised, *moved, strict=True)}  # of one feature each
+    switched = [
+        np.flatnonzero(start.theta != theta) for start in moves(block, theta, gamma, 0.0, adds=True, swaps=False)
+    ]
+    alone = [int(features[0]) for features in switched if undecided[features].all()]
+    assert all(promise[i] < -MUCH for i in alone)
+    left = [i for i in promise if undecided[i] and i not in alone]
+    assert alone and left and all(promise[i] >= -MUCH for i in left)
