@@ -415,6 +415,15 @@ def test_row_counts_of_a_data_frame_are_found():
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_weights_that_are_no_numbers_are_refused(bad):
+    weights = np.ones(len(Y))
+    weights[5] = bad
+    for model in (VariationalGarrote(), VariationalGarroteCV()):
+        with pytest.raises(ValueError, match="sample_weight contains NaN or infinity"):
+            model.fit(LAZY, da.from_array(Y, chunks=90), da.from_array(weights, chunks=90))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("size", ["tall", "wide"])
 def test_missing_inputs_are_refused_with_their_column(bad, size):
     whole, y = (array.copy() for array in (TALL if size == "tall" else WIDE))

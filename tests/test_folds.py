@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
-from sklearn.model_selection import KFold, RepeatedKFold
+from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
 
 from garrote import VariationalGarroteCV
 from garrote.design import DenseDesign
@@ -53,6 +53,20 @@ def test_covariates_are_projected_in_every_fold(tall, monkeypatch):
     X, y, _ = tall
     together = VariationalGarroteCV(20).fit(X, y, unpenalized=[0, 5])
     apart = fit_apart(monkeypatch, X, y, unpenalized=[0, 5])
+    assert_allclose(together.mse_path_, apart.mse_path_, rtol=1e-7)
+    assert_allclose(together.coef_, apart.coef_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("store", [np.asarray, np.asfortranarray, sparse.csc_array])
+@pytest.mark.parametrize("cv", [KFold(3, shuffle=True, random_state=0), ShuffleSplit(4, test_size=0.4, random_state=0)])
+def test_rows_of_a_group_may_lie_apart(tall, store, cv, monkeypatch):
+    X, y, weights = tall
+    weights[:200] = 0.0
+    monkeypatch.setattr(reduction, "SLAB_ELEMENTS", 100)
+    together, apart = (
+        VariationalGarroteCV(20, cv=cv).fit(store(X), y, weights),
+        fit_apart(monkeypatch, X, y, weights, cv=cv),
+    )
     assert_allclose(together.mse_path_, apart.mse_path_, rtol=1e-7)
     assert_allclose(together.coef_, apart.coef_, rtol=1e-6, atol=1e-9)
 

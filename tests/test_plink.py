@@ -105,6 +105,15 @@ def test_products_are_those_of_the_unpacked_matrix(files, kernels, in_memory, mo
     assert_allclose(variance, weights @ (X - weights @ X) ** 2, rtol=1e-12)
 
 
+@pytest.mark.parametrize("rows", [slice(0, 5), slice(37, 90), np.array([41, 38, 90, 41]), slice(7, 7)])
+def test_columns_of_some_samples_are_those_rows_of_the_columns(files, rows):
+    folder, G, *_ = files
+    features = np.array([5, 0, 17])
+    part = plink.open(folder / "cohort").take(rows).columns(features)
+    assert part.flags.f_contiguous
+    assert_array_equal(part, imputed(G)[rows][:, features])
+
+
 def test_number_of_threads_does_not_change_a_bit(files, monkeypatch):
     monkeypatch.setattr(genotypes, "SLAB_BYTES", 500)
     cohort = plink.open(files[0] / "cohort")

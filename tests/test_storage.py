@@ -44,6 +44,7 @@ STORAGES = {
     "C float64": lambda X, folder: np.ascontiguousarray(X),
     "Fortran float64": lambda X, folder: np.asfortranarray(X),
     "strided float64": lambda X, folder: np.repeat(X, 2, axis=1)[:, ::2],
+    "rows of Fortran float64": lambda X, folder: np.asfortranarray(np.vstack([X, X]))[: len(X)],
     "C float32": lambda X, folder: np.ascontiguousarray(X, dtype=np.float32),
     "Fortran float32": lambda X, folder: np.asfortranarray(X, dtype=np.float32),
     "int8": lambda X, folder: X.astype(np.int8),
@@ -363,7 +364,9 @@ def test_folds_of_many_features_are_no_copies(peak):
     assert peak(lambda: VariationalGarroteCV([-40.0, -20.0], cv=2, ridges=[0.0]).fit(X, y)) < 0.5 * X.nbytes
 
 
-@pytest.mark.parametrize("store", [np.asarray, np.asfortranarray, np.float32, np.int8, sparse.csc_array])
+@pytest.mark.parametrize(
+    "store", [np.asarray, np.asfortranarray, np.float32, np.int8, sparse.csc_array, sparse.csr_array]
+)
 @pytest.mark.parametrize("rows", [np.array([3, 1, 20, 1, -1]), np.arange(30) % 4 > 0])
 def test_some_rows_of_a_large_design_are_those_of_a_copy(store, rows, monkeypatch):
     X = np.random.default_rng(5).integers(-5, 6, size=(30, 12)).astype(np.float64)
@@ -382,7 +385,9 @@ def test_some_rows_of_a_large_design_are_those_of_a_copy(store, rows, monkeypatc
     products = view.first_look(weights, r)[2]
     if products is not None:  # a sparse matrix leaves them to another pass
         assert_allclose(products, (X[rows] - weights @ X[rows]).T @ r, rtol=1e-6, atol=1e-6)
-    assert_array_equal(view.columns(features), copy.columns(features))
+    for some in (features, np.arange(12)):
+        assert_array_equal(view.columns(some), copy.columns(some))
+        assert view.columns(some).flags.f_contiguous
     assert_allclose(view.dot(features, v), copy.dot(features, v), atol=1e-12)
     assert_allclose(view.outer(features, v, v), copy.outer(features, v, v), atol=1e-12)
     assert_array_equal(view.take(np.array([2, 0])).columns(features), copy.take(np.array([2, 0])).columns(features))

@@ -128,7 +128,7 @@ class DenseDesign(Design):
         self.floating = X.dtype == np.float64 or (X.dtype == np.float32 and not double)
         self.by_columns = X.flags.f_contiguous and X.dtype in (np.float64, np.float32)  #: for the compiled loops
         #: Whether slabs are of rows: slabs of few columns would read whole rows, or much of them, each.
-        self.by_rows = not X.flags.f_contiguous and X.shape[0] > X.shape[1]
+        self.by_rows = X.shape[0] > X.shape[1] and abs(X.strides[1]) < abs(X.strides[0])
 
     def in_double(self) -> Design:
         single = self.floating and self.X.dtype == np.float32
@@ -157,14 +157,21 @@ class DenseDesign(Design):
         return out if size == 1.0 else out * size
 
     def columns(self, features: Index) -> Array:
-        if len(features) == self.shape[1] and (features[:-1] < features[1:]).all():  # all of them: nothing to gather
+        if self._are_all(features):
             return np.array(self.X, dtype=np.float64, order="F")
         if self.X.flags.f_contiguous:  # several times as fast where columns are long
             return np.asarray(np.take(self.X.T, features, axis=0).T, dtype=np.float64)
         return np.asfortranarray(self.X[:, features], dtype=np.float64)
 
     def part(self, rows: Index, features: Index) -> Array:
+        if self._are_all(features):
+            some = np.take(self.X.T, rows, axis=1).T if self.X.flags.f_contiguous else self.X[rows]
+            return np.asfortranarray(some, dtype=np.float64)
         return np.asfortranarray(self.X[np.ix_(rows, features)], dtype=np.float64)
+
+    def _are_all(self, features: Index) -> bool:
+        """Whether these are all the features in their order, so that there is nothing to gather."""
+        return len(features) == self.shape[1] and bool((features[:-1] < features[1:]).all())
 
     def moments(self, weights: Array) -> tuple[Array, Array]:
         return self.first_look(weights, None)[:2]
@@ -276,7 +283,10 @@ class SparseDesign(Design):
         return np.asfortranarray(self.X[:, features].toarray(), dtype=np.float64)
 
     def part(self, rows: Index, features: Index) -> Array:
-        some = self.X[rows][:, features] if self.X.format == "csr" else self.X[:, features][rows]
+        if len(features) == self.shape[1]:
+            some = self._by_rows[rows][:, features]
+        else:
+            some = self.X[rows][:, features] if self.X.format == "csr" else self.X[:, features][rows]
         return np.asfortranarray(some.toarray(), dtype=np.float64)
 
     def moments(self, weights: Array) -> tuple[Array, Array]:

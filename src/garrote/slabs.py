@@ -18,9 +18,9 @@ CACHED_ELEMENTS = 200_000
 SLAB_FEATURES = 1 << 15
 
 
-def row_slabs(n_samples: int, n_columns: int) -> list[slice]:
+def row_slabs(n_samples: int, n_columns: int, elements: int | None = None) -> list[slice]:
     """Slices of rows, each several times as many as columns, whose float64 copy stays in the cache, if it can."""
-    step = max(4 * n_columns, CACHED_ELEMENTS // max(1, n_columns))
+    step = max(4 * n_columns, (elements or CACHED_ELEMENTS) // max(1, n_columns))
     return [slice(start, min(start + step, n_samples)) for start in range(0, n_samples, step)]
 
 

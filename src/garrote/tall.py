@@ -7,11 +7,14 @@ reflections take several times as long, and lose none at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from scipy import linalg
 
 from garrote.arrays import Array
+
+Slab = TypeVar("Slab")
 
 #: Columns are well conditioned where the reciprocal condition number of their correlations is above this.
 WELL_CONDITIONED = 1e-4
@@ -36,8 +39,8 @@ def triangle_of_products(products: Array) -> Array | None:
     return np.asfortranarray(root * scale)
 
 
-def triangle_of_rows(part: Callable[[slice], Array], slabs: Sequence[slice]) -> Array:
-    """R by reflections."""
+def triangle_of_rows(part: Callable[[Slab], Array], slabs: Sequence[Slab]) -> Array:
+    """R by reflections, of the rows that ``part`` gives for each slab."""
     root = np.empty((0, 0))
     for slab in slabs:
         rows = part(slab)

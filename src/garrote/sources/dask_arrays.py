@@ -26,7 +26,15 @@ from garrote.arrays import Array, Index, Split
 from garrote.checks import check_no_negative_weight, check_numeric_columns, check_outputs, check_weights, some
 from garrote.design import Design, as_dense, as_design
 from garrote.slabs import SLAB_ELEMENTS
-from garrote.sources.reduction import Spread, representatives, represented, roots, row_groups, spread_of_rows
+from garrote.sources.reduction import (
+    Spread,
+    members_of,
+    representatives,
+    represented,
+    roots,
+    row_groups,
+    spread_of_rows,
+)
 
 #: So many products of features, of all folds together, may be reduced to: 800 MB, as of 10⁴ features without folds.
 MOST_PRODUCTS = 10_000**2
@@ -128,6 +136,8 @@ class DaskDesign(Design):
         with warnings.catch_warnings():  # a number for each row is little beside X
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             spread: Spread = _tree_sum(parts.to_delayed()).compute()
+        if not np.isfinite(spread.weight).all():
+            raise ValueError("sample_weight contains NaN or infinity; give each row a finite number, or drop the row.")
         self._refuse_missing(spread.mean[:, :-1].sum(axis=0))
         if not np.isfinite(spread.mean[:, -1]).all():
             raise ValueError("y contains NaN or infinity; drop those rows of X and y first.")
@@ -266,4 +276,4 @@ def _products(block: Any, y: Array, weights: Array, group: NDArray[np.integer], 
     """The spread of all columns of some rows and of y."""
     check_no_negative_weight(weights)
     y, weights = (np.asarray(vector, dtype=np.float64) for vector in (y, weights))
-    return spread_of_rows(as_design(block), y, weights, group, n_groups)
+    return spread_of_rows(as_design(block), y, weights, members_of(group, n_groups))

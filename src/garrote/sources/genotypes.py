@@ -107,11 +107,15 @@ class Genotypes(Design):
         return mean, variance
 
     def columns(self, features: Index) -> Array:
-        n_bytes = self.packed.shape[1]
-        values = DOSAGES[self.packed[self.variants[features]]].reshape(len(features), 4 * n_bytes)
+        if not len(features) or not len(self.samples):
+            return np.empty((len(self.samples), len(features)), order="F")
+        first, last = int(self.samples.min()) // 4, int(self.samples.max()) // 4 + 1  # the bytes that hold the samples
+        values = DOSAGES[self.packed[self.variants[features], first:last]].reshape(len(features), -1)
         for row, feature in zip(values, features, strict=True):
-            row[self._missing(feature)] = self.mean[feature]
-        return values[:, self.samples].T if len(features) else np.empty((self.shape[0], 0), order="F")
+            missing = self._missing(feature)
+            start, end = np.searchsorted(missing, (4 * first, 4 * last))
+            row[missing[start:end] - 4 * first] = self.mean[feature]
+        return np.take(values, self.samples - 4 * first, axis=1).T
 
     def dot(self, features: Index, v: Array) -> Array:
         n_places = 4 * self.packed.shape[1]

@@ -19,7 +19,7 @@ from garrote.arrays import Array, Index, Split
 from garrote.checks import check_outputs, check_weights
 from garrote.design import Design
 from garrote.problem import CONSTANT_SPREAD, Samples
-from garrote.slabs import row_slabs
+from garrote.slabs import SLAB_ELEMENTS, row_slabs
 from garrote.tall import triangle_of_products, triangle_of_rows
 from garrote.threads import one_by_one
 
@@ -46,9 +46,9 @@ class Spread:
 
     def __add__(self, other: Spread) -> Spread:
         weight = self.weight + other.weight
-        share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
-        factor = (self.weight * share).reshape(-1, *[1] * (self.about.ndim - 1))
         with np.errstate(invalid="ignore", over="ignore"):  # who asked for the sum refuses what is not finite
+            share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
+            factor = (self.weight * share).reshape(-1, *[1] * (self.about.ndim - 1))
             moved = other.mean - self.mean
             between = moved**2 if self.about.ndim == 2 else moved[:, :, None] * moved[:, None, :]
             mean = self.mean + share[:, None] * moved  # equal means stay what they are: constant columns are found
@@ -63,7 +63,7 @@ class Spread:
     def of_rows(cls, columns: Array, y: Array, weights: Array) -> Spread:
         """Products of the columns of X, which are overwritten, and of y, over all rows as one group."""
         spread, total = cls.of_nothing(1, columns.shape[1] + 1), weights.sum()
-        if total > 0.0:
+        if total != 0.0:
             spread.weight[0], mean, about = total, spread.mean[0], spread.about[0]
             for _ in range(2):  # the second look removes the rounding of a large mean
                 moved, moved_y = weights @ columns / total, weights @ y / total
@@ -151,15 +151,14 @@ def condense(
         return design, y, sample_weight, splits
     y = check_outputs(y, n_samples)
     weights = np.ones(n_samples) if sample_weight is None else check_weights(sample_weight, y)
-    spread = spread_of_rows(design, y, weights, group, n_groups)
+    members = members_of(group, n_groups)
+    spread = spread_of_rows(design, y, weights, members)
     if not np.isfinite(spread.about).all():
         return design, y, sample_weight, splits  # whoever fits says so
     triangles = []
-    for g, covariances in enumerate(spread.covariances()):
+    for its_rows, mean, covariances in zip(members, spread.mean, spread.covariances(), strict=True):
         root = triangle_of_products(covariances)
-        triangles.append(
-            _triangle(design, y, weights, group == g, spread.mean[g], covariances) if root is None else root
-        )
+        triangles.append(_triangle(design, y, weights, its_rows, mean, covariances) if root is None else root)
     if _large_means(spread.mean, triangles):
         return design, y, sample_weight, splits
     rows, weights = representatives(spread.weight, spread.mean, triangles)
@@ -172,50 +171,63 @@ def _large_means(means: Array, roots: Sequence[Array]) -> bool:
     return bool(((np.abs(means) > LARGE_MEAN * spread) & (spread > 0.0)).any())
 
 
-def spread_of_rows(design: Design, y: Array, weights: Array, group: NDArray[np.integer], n_groups: int) -> Spread:
-    """The spread of the columns of X and of y in each group of rows, a few rows at a time."""
-    n_samples, n_features = design.shape
+def members_of(group: NDArray[np.integer], n_groups: int) -> list[Index]:
+    """The rows of each group, ascending."""
+    return np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group, minlength=n_groups))[:-1])
+
+
+def _slabs(rows: Index, n_columns: int) -> list[Index | slice]:
+    """Some rows, a few at a time."""
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+        return [slice(int(rows[0]) + part.start, int(rows[0]) + part.stop) for part in row_slabs(len(rows), n_columns)]
+    return [rows[part] for part in row_slabs(len(rows), n_columns, SLAB_ELEMENTS)]  # they are gathered from far apart
+
+
+def spread_of_rows(design: Design, y: Array, weights: Array, members: Sequence[Index]) -> Spread:
+    """The spread of the columns of X and of y in each group of rows."""
+    n_features = design.shape[1]
     everything = np.arange(n_features)
 
-    def part(rows: slice) -> list[tuple[int, Spread]]:
-        columns, outputs, weight = design.take(rows).columns(everything), y[rows], weights[rows]
-        here = np.unique(group[rows])
+    def part(slab: tuple[int, Index | slice]) -> tuple[int, Spread]:
+        g, rows = slab
         with np.errstate(over="ignore", invalid="ignore"):  # whoever asked refuses what is not finite
-            if len(here) == 1:
-                return [(int(here[0]), Spread.of_rows(columns, outputs, weight))]
-            of_group = [(int(g), group[rows] == g) for g in here]
-            return [(g, Spread.of_rows(columns[its], outputs[its], weight[its])) for g, its in of_group]
+            return g, Spread.of_rows(design.take(rows).columns(everything), y[rows], weights[rows])
 
-    total = Spread.of_nothing(n_groups, n_features + 1)
-    for spreads in one_by_one(part, row_slabs(n_samples, n_features)):
-        for g, spread in spreads:
-            total.add_to(g, spread)
+    total = Spread.of_nothing(len(members), n_features + 1)
+    slabs = [(g, slab) for g, rows in enumerate(members) for slab in _slabs(rows, n_features)]
+    for g, spread in one_by_one(part, slabs):
+        total.add_to(g, spread)
     return total
 
 
-def _triangle(
-    design: Design, y: Array, weights: Array, chosen: NDArray[np.bool_], mean: Array, covariances: Array
-) -> Array:
+def _triangle(design: Design, y: Array, weights: Array, rows: Index, mean: Array, covariances: Array) -> Array:
     """R with RᵀR the covariances of some rows, from the rows themselves."""
-    rows, total = np.flatnonzero(chosen), weights[chosen].sum()
     everything, constant = np.arange(design.shape[1]), covariances.diagonal() == 0.0
+    total = weights[rows].sum()
 
-    def part(slab: slice) -> Array:
-        some = rows[slab]
+    def part(some: Index | slice) -> Array:
         columns = np.column_stack([design.take(some).columns(everything), y[some]]) - mean
         columns[:, constant] = 0.0
         return columns * np.sqrt(weights[some] / total)[:, None]
 
-    return triangle_of_rows(part, row_slabs(len(rows), len(mean)))
+    return triangle_of_rows(part, _slabs(rows, len(mean)))
 
 
 def roots(spread: Spread) -> Iterator[Array]:
     """R with RᵀR = χ of each group, where the rows are not at hand."""
     for covariances in spread.covariances():
         root = triangle_of_products(covariances)
-        if root is None:
-            scale = np.sqrt(covariances.diagonal())
-            unit = np.where(scale > 0.0, scale, 1.0)
-            eigenvalue, vector = linalg.eigh(covariances / unit / unit[:, None], check_finite=False)
-            root = np.sqrt(np.maximum(eigenvalue, 0.0))[:, None] * vector.T * scale
-        yield root
+        yield _square_root(covariances) if root is None else root
+
+
+def _square_root(covariances: Array) -> Array:
+    """R with RᵀR = χ, where some columns nearly depend on others, or do."""
+    scale = np.sqrt(covariances.diagonal())
+    unit = np.where(scale > 0.0, scale, 1.0)
+    correlations = covariances / unit / unit[:, None]
+    try:
+        root = linalg.cholesky(correlations, check_finite=False)
+    except linalg.LinAlgError:
+        eigenvalue, vector = linalg.eigh(correlations, check_finite=False)
+        root = np.sqrt(np.maximum(eigenvalue, 0.0))[:, None] * vector.T
+    return root * scale
