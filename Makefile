@@ -40,7 +40,7 @@ test-oldest: $(OLDEST)/.installed browser ## run the tests with the oldest suppo
 
 # The tests that need nothing but the library's own dependencies, pandas and mpmath, without the longest of them.
 CORE := background bad_input block breiman conjugate covariates datasets energy estimators exact extreme_data extremes folds \
-	garrote_against_theory invariance outside overfitting partners path pmf reproducible restarts search search_ends select slabs solve summary summary_tables theory
+	garrote_against_theory invariance outside overfitting partners path pmf reproducible restarts search search_ends select slabs solve summary summary_tables tall theory
 LONGEST := tests/test_path.py::test_free_energy_is_not_above_the_printed_algorithm
 
 $(OLDEST_CORE)/.installed: $(SETUP) tests/oldest.py

@@ -256,6 +256,24 @@ def test_dense_columns_are_looked_at_once_for_moments_and_products():
             assert_allclose(DenseDesign(stored).first_look(weights, e)[2], centred.T @ e, rtol=1e-8)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_long_columns_are_looked_at_in_chunks(dtype, monkeypatch):
+    n_samples = 70_000
+    rng = np.random.default_rng(4)
+    X = np.asfortranarray(rng.normal([0.0, 1e3, -5.0, 1.0, 0.3], 1.0, (n_samples, 5)), dtype=dtype)
+    X[:, 4] = 0.1
+    X[:10_000, 2] = 3.0
+    weights, e = rng.uniform(size=n_samples), rng.standard_normal(n_samples)
+    weights[5000:15_000] = 0.0  # a whole chunk of them
+    weights /= weights.sum()
+    found = DenseDesign(X).first_look(weights, e)
+    assert_allclose(DenseDesign(X).moments(weights), found[:2], rtol=1e-12, atol=1e-30)
+    monkeypatch.setattr("garrote.design.COMPILED", False)
+    for one, other, scale in zip(found, DenseDesign(X).first_look(weights, e), (1.0, 1.0, n_samples), strict=True):
+        assert_allclose(one, other, rtol=1e-11, atol=1e-14 * scale)
+    assert_allclose(found[1][:4], np.cov(X[:, :4].T.astype(float), bias=True, aweights=weights).diagonal(), rtol=1e-10)
+
+
 def test_take_keeps_rows_in_their_order(stored):
     X_design, X, _ = stored
     part = X_design.take(np.array([4, 0, 11]))

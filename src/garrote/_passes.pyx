@@ -33,8 +33,22 @@ ctypedef fused real:
 cdef enum:
     PANEL = 32
 
+#: Columns of more rows do not stay in the cache; their moments are added up from those of chunks that do.
+cdef int LONG = 1 << 16
+cdef int CHUNK = 4096
+
 #: Shorter columns are multiplied one by one: BLAS takes longer to begin with a matrix.
 cdef int SHORT = 32
+
+
+cdef inline void moments(
+    int n, const real *x, const double *weights, const double *e, double total, double *mean, double *variance,
+    double *product,
+) noexcept nogil:
+    if real is float:
+        moments_single(n, x, weights, e, total, mean, variance, product)
+    else:
+        moments_double(n, x, weights, e, total, mean, variance, product)
 
 
 def column_moments(
@@ -45,26 +59,65 @@ def column_moments(
     double[::1] variance,
     double[::1] products,
 ):
-    """Weighted mean and variance of each column, and of the centred column the product with e, unless that is None."""
-    cdef int i, n = <int>X.shape[0]
+    """Weighted mean and variance of each column, and of the centred column the product with e, unless that is None.
+
+    The weights sum to one. Each column is looked at twice, for its mean and for what lies about it.
+    """
+    cdef int i, j, n = <int>X.shape[0]
     cdef const double *residual = NULL
     cdef double total = 0.0, unused
+    if n > LONG:
+        long_column_moments(X, weights, e, mean, variance, products)
+        return
     if e is not None:
         residual = &e[0]
         for i in range(n):
             total += e[i]
     with nogil:
-        for i in range(<int>X.shape[1]):
-            if real is float:
-                moments_single(
-                    n, &X[0, i], &weights[0], residual, total, &mean[i], &variance[i],
-                    &unused if residual == NULL else &products[i],
-                )
-            else:
-                moments_double(
-                    n, &X[0, i], &weights[0], residual, total, &mean[i], &variance[i],
-                    &unused if residual == NULL else &products[i],
-                )
+        for j in range(<int>X.shape[1]):
+            moments(
+                n, &X[0, j], &weights[0], residual, total, &mean[j], &variance[j],
+                &unused if residual == NULL else &products[j],
+            )
+
+
+cdef long_column_moments(
+    const real[::1, :] X,
+    const double[::1] weights,
+    const double[::1] e,
+    double[::1] mean,
+    double[::1] variance,
+    double[::1] products,
+):
+    """The same, chunk by chunk, so that the second look finds it in the cache; chunks add up as parts of the samples."""
+    cdef int i, j, first = 0, size, n = <int>X.shape[0]
+    cdef const double *residual = NULL
+    cdef double before = 0.0, before_e = 0.0, weight, total, m, about, product = 0.0, away, moved
+    cdef double[::1] share = np.empty(CHUNK)
+    mean[:] = 0.0
+    variance[:] = 0.0
+    if e is not None:
+        products[:] = 0.0
+    with nogil:
+        while first < n:
+            size, weight, total = min(CHUNK, n - first), 0.0, 0.0
+            for i in range(size):
+                weight += weights[first + i]
+            for i in range(size):
+                share[i] = weights[first + i] / weight if weight > 0.0 else 1.0 / size
+            if e is not None:
+                residual = &e[first]
+                for i in range(size):
+                    total += residual[i]
+            for j in range(<int>X.shape[1]):
+                moments(size, &X[first, j], &share[0], residual, total, &m, &about, &product)
+                away = m - mean[j]
+                moved = away * (weight / (before + weight)) if weight > 0.0 else 0.0
+                variance[j] += weight * about + before * away * moved
+                if residual != NULL:
+                    products[j] += product + total * (away - moved) - before_e * moved
+                mean[j] += moved
+            first, before, before_e = first + size, before + weight, before_e + total
 
 
 def centre_columns(double[::1, :] columns, const double[::1] mean, const double[::1] scale):

@@ -337,18 +337,25 @@ EACH_PROCESSOR static void fixed_point_step(
     {                                                                                                                     \
         double sum = 0.0, rest = 0.0, squares = 0.0, along = 0.0;                                                         \
         _Pragma("omp simd reduction(+ : sum)") for (int i = 0; i < n; i++) sum += weights[i] * x[i];                      \
-        _Pragma("omp simd reduction(+ : rest, squares)") for (int i = 0; i < n; i++)                                      \
-        {                                                                                                                 \
-            double away = x[i] - sum, weighted = weights[i] * away;                                                       \
-            rest += weighted;                                                                                             \
-            squares += weighted * away;                                                                                   \
+        if (!e) {                                                                                                         \
+            _Pragma("omp simd reduction(+ : rest, squares)") for (int i = 0; i < n; i++)                                  \
+            {                                                                                                             \
+                double away = x[i] - sum, weighted = weights[i] * away;                                                   \
+                rest += weighted;                                                                                         \
+                squares += weighted * away;                                                                               \
+            }                                                                                                             \
+        } else {                                                                                                          \
+            _Pragma("omp simd reduction(+ : rest, squares, along)") for (int i = 0; i < n; i++)                           \
+            {                                                                                                             \
+                double away = x[i] - sum, weighted = weights[i] * away;                                                   \
+                rest += weighted;                                                                                         \
+                squares += weighted * away;                                                                               \
+                along += e[i] * away;                                                                                     \
+            }                                                                                                             \
+            *product = along - rest * total;                                                                              \
         }                                                                                                                 \
         *mean = sum + rest;                                                                                               \
         *variance = squares - rest * rest;                                                                                \
-        if (!e)                                                                                                           \
-            return;                                                                                                       \
-        _Pragma("omp simd reduction(+ : along)") for (int i = 0; i < n; i++) along += e[i] * (x[i] - sum);                \
-        *product = along - rest * total;                                                                                  \
     }
 MOMENTS(moments_single, float)
 MOMENTS(moments_double, double)

@@ -29,6 +29,9 @@ from garrote.arrays import Array, Index, Split
 from garrote.slabs import column_slabs
 from garrote.threads import over_threads, sum_over_threads
 
+#: So many columns are looked at together at least.
+FEW_COLUMNS = 16
+
 #: So few vectors are multiplied one by one while a slab is in the cache: BLAS takes longer for a matrix of so few.
 FEW = 4
 
@@ -181,10 +184,14 @@ class DenseDesign(Design):
             return self._first_look_by_rows(weights, e)
         mean, variance = np.empty((2, self.shape[1]))
         products = None if e is None else np.empty(self.shape[1])
+        compiled = (
+            COMPILED and self.by_columns
+        )  # which keeps chunks of a few columns in the cache, however long they are
+        elements = max(slabs.CACHED_ELEMENTS, FEW_COLUMNS * self.shape[0] if compiled else 0)
 
         def one_slab(part: slice) -> None:
             its_products = None if products is None else products[part]
-            if COMPILED and self.by_columns:
+            if compiled:
                 column_moments(self.X[:, part], weights, e, mean[part], variance[part], its_products)
                 return
             slab = np.asarray(self.X[:, part], dtype=np.float64)
@@ -198,7 +205,7 @@ class DenseDesign(Design):
                     its_products[:] = e @ centred
                 variance[part] = weights @ np.square(centred, out=centred)
 
-        over_threads(one_slab, column_slabs(self.shape, slabs.CACHED_ELEMENTS))
+        over_threads(one_slab, column_slabs(self.shape, elements))
         return mean, variance, products
 
     def _first_look_by_rows(self, weights: Array, e: Array | None) -> tuple[Array, Array, Array | None]:
