@@ -131,6 +131,6 @@ def one_by_one(function: Callable[[T], R], parts: Sequence[T]) -> Iterator[R]:
 
 
 def sum_over_threads(function: Callable[[T], Array], parts: Sequence[T]) -> Array:
-    """The sum of function(part), of at least one part."""
+    """The sum of the new arrays function(part), of at least one part."""
     with np.errstate(over="ignore", invalid="ignore"):  # whoever asked refuses what is not finite
         return reduce(iadd, one_by_one(function, parts))
