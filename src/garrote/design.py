@@ -184,9 +184,7 @@ class DenseDesign(Design):
             return self._first_look_by_rows(weights, e)
         mean, variance = np.empty((2, self.shape[1]))
         products = None if e is None else np.empty(self.shape[1])
-        compiled = (
-            COMPILED and self.by_columns
-        )  # which keeps chunks of a few columns in the cache, however long they are
+        compiled = COMPILED and self.by_columns  # in chunks of rows, so that a few columns stay in the cache
         elements = max(slabs.CACHED_ELEMENTS, FEW_COLUMNS * self.shape[0] if compiled else 0)
 
         def one_slab(part: slice) -> None:
